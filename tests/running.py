@@ -97,7 +97,9 @@ def server(
     With `more` settings in the environment it chooses its model by them. `opencrab` is the command.
     """
     port = free_port()
-    environment = {**os.environ, "OPENCRAB_OWNER_KEY": KEY, **(more or {})}
+    # Whoever tests may have settings of their own.
+    own = {"XDG_CONFIG_HOME": str(data.parent / "config"), "OPENCRAB_OWNER_KEY": KEY}
+    environment = {**os.environ, **own, **(more or {})}
     if script is not None:
         environment["OPENCRAB_LLM__PROVIDERS__SCRIPTED__SCRIPT"] = str(script)
     command = [*opencrab, "up", "--port", str(port), "--data", str(data)]

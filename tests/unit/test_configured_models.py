@@ -66,7 +66,10 @@ def test_the_seeds_choices_are_shipped() -> None:
     assert found.uses[Use.THINKING] == "anthropic:claude-opus-4.6"
     assert {"fast", "smart", "reasoning", "creative", "local", "cheap"} <= set(found.aliases)
     assert found.selectable == ("fast", "smart", "reasoning", "creative", "local", "cheap")
-    assert found.fallback == ("openai", "anthropic", "openrouter", "ollama")
+    seeds = ("openai", "anthropic", "openrouter", "ollama")
+    assert tuple(each for each in found.fallback if each in seeds) == seeds
+    others = {each.partition(":")[0] for each in found.fallback} - set(seeds)
+    assert others == {"google", "xai", "deepseek", "azure"}
     assert {"xai", "deepseek", "vllm", "lmstudio", "azure"} <= set(found.providers)
 
 

@@ -50,6 +50,7 @@ from opencrab.gateways.local.machine_checks import MachineChecks
 from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from opencrab.gateways.rest.local_parts import offer_installation_machine_checks
+from opencrab.ports.configuration import SettingsPaths
 from tests.contract.homes import HASTY
 
 MODEL = "crab-1"
@@ -324,10 +325,10 @@ class _Stage:
         answer: httpx.Response = self.at.bridge.handle_request(request)
         return answer
 
-    def examine(self, data: Path, url: str, language: str, /) -> tuple[Check, ...]:
+    def examine(self, places: SettingsPaths, url: str, /) -> tuple[Check, ...]:
         """Check this installation's folder from outside."""
         at: Installation = self.at
-        return checks_of_stopped_local_server(data, url, language, config=at.config)
+        return checks_of_stopped_local_server(places, url, config=at.config)
 
     def now(self) -> datetime:
         """Return the time on this installation's computer."""

@@ -97,6 +97,13 @@ def things(house: House, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
         "when": "2h",
         "ALIAS=PROVIDER:MODEL": "smart=openai:x",
         "PRESET": "mika",
+        "SETTING": "budget.turn_usd",
+        "VALUE": "2",
+        "PROVIDER": "ollama",
+        "ALIAS": "fast",
+        "MODEL": "openai:gpt-5-mini",
+        "MODEL…": "openai:gpt-5-mini",
+        "USE": "analysis",
     }
 
 

@@ -1,12 +1,11 @@
 """Settings: configured values by name, each with its source.
 
-A setting comes from `config/default.toml`, from an `OPENCRAB_SECTION__KEY` environment variable, or
-from the command line; the later one wins. `${VAR}` in the file takes the variable's value. An
-unknown name is rejected, since a misspelt limit would be no limit.
+A setting comes from `config/default.toml`, from files of the owner, from an `OPENCRAB_SECTION__KEY`
+environment variable, or from the command line; the later one wins. `${VAR}` in a file takes the
+variable's value. An unknown name is rejected, since a misspelt limit would be no limit.
 """
 
 import json
-import math
 import os
 import re
 import tomllib
@@ -17,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from opencrab.domain.configuration.variable_value import variable_value_like
 from opencrab.domain.errors import Invalid
 
 _PREFIX = "OPENCRAB_"
@@ -25,6 +25,9 @@ _PROVIDERS = "llm.providers."
 _MAY_BE_ABSENT = (_PROVIDERS, "gateway.", "web.")
 """Sections whose subsections may lack a variable; the subsection is then disabled and reported."""
 
+_VENDOR_VARIABLES = frozenset(
+    {"OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "OLLAMA_HOST"}
+)
 _UTC = frozenset({"Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"})
 _HERE = Path(__file__).parent
 _CONFIG_FOLDERS = (
@@ -44,16 +47,29 @@ class EffectiveSetting:
 
 
 @dataclass(frozen=True)
+class OwnerSettings:
+    """What an owner set: settings of files by dotted name, and variables of a file `.env`.
+
+    The process's variables override those of `.env`.
+    """
+
+    values: Mapping[str, EffectiveSetting] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class Settings:
     """All settings, by dotted name; `absent` names the variable that a section lacks.
 
-    `variables` names the first variable that each setting of the file takes its value from.
+    `variables` names the first variable that each setting of the file takes its value from, and
+    `shipped` has the defaults of settings that something else sets.
     """
 
     values: Mapping[str, EffectiveSetting]
     pricing: Mapping[str, Any] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    shipped: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def effective(self, name: str, **scopes: Mapping[str, Any]) -> EffectiveSetting:
         """Return a setting from the narrowest scope that sets it.
@@ -117,15 +133,21 @@ def load_settings(
     *,
     folder: Path | None = None,
     secret: Callable[[str], str | None] | None = None,
+    own: OwnerSettings | None = None,
 ) -> Settings:
     """Read the files and the environment; overrides (from the command line) win.
 
-    `secret` is called for variables that the environment does not have. Raises Invalid, naming the
-    file, the setting or the variable.
+    `secret` is called for variables that the environment does not have, and `own` are the owner's
+    settings. Raises Invalid, naming the file, the setting or the variable.
     """
-    environ = os.environ if environment is None else environment
+    environ: Mapping[str, str] = os.environ if environment is None else environment
+    if own is not None:
+        environ = {**own.variables, **environ}
     found = _folder(folder)
-    written = dict(_flat(_read_toml(found / "default.toml")))
+    defaults = dict(_flat(_read_toml(found / "default.toml")))
+    written = dict(defaults)
+    origins = _set_own(written, own)
+    _set_vendor_addresses(written, origins, environ)
     given = _from_environment(written, environ)
     for name, value in overrides.items():
         if name not in written:
@@ -136,13 +158,14 @@ def load_settings(
             )
         if value is not None:
             given[name] = EffectiveSetting(value, "command line")
-    values, absent = _from_file(written, given, _Variables(environ, secret))
+    values, absent = _from_file(written, given, _Variables(environ, secret), origins)
     variables = {
         name: named[1]
         for name, value in written.items()
         if isinstance(value, str) and (named := _VARIABLE.search(value))
     }
-    return Settings(values | given, _read_toml(found / "pricing.toml"), absent, variables)
+    shipped = {name: defaults[name] for name in (*origins, *given) if name in defaults}
+    return Settings(values | given, _read_toml(found / "pricing.toml"), absent, variables, shipped)
 
 
 @cache
@@ -161,6 +184,15 @@ def listed_models(*, folder: Path | None = None) -> Mapping[str, Any]:
 def aws_pricing(*, folder: Path | None = None) -> Mapping[str, Any]:
     """Read AWS prices and an installation's typical usage from config/aws-pricing.toml."""
     return _read_toml(_folder(folder) / "aws-pricing.toml")
+
+
+def settings_schema(*, folder: Path | None = None) -> str:
+    """Read the JSON Schema of settings files from config/schema.json."""
+    path = _folder(folder) / "schema.json"
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from error
 
 
 def skills_folder() -> Path:
@@ -208,12 +240,54 @@ def _folder(given: Path | None) -> Path:
     return found
 
 
+def _set_own(written: dict[str, Any], own: OwnerSettings | None) -> dict[str, str]:
+    """Put the owner's settings over the written ones; returns where each of them comes from."""
+    origins = {}
+    for name, found in own.values.items() if own is not None else ():
+        if found.value == {} and any(each.startswith(f"{name}.") for each in written):
+            continue  # an empty section sets nothing
+        is_float = isinstance(written.get(name), float) and isinstance(found.value, int)
+        _drop_other_forms(written, name)
+        for each, value in _flat({name: float(found.value) if is_float else found.value}):
+            written[each] = value
+            origins[each] = found.source
+    return origins
+
+
+def _drop_other_forms(values: dict[str, Any], name: str) -> None:
+    """Remove what a setting replaces: the parts of a table, or the text in place of the table."""
+    for each in [one for one in values if one.startswith(f"{name}.")]:
+        del values[each]
+    table = name.rpartition(".")[0]
+    if isinstance(values.get(table), str):
+        del values[table]
+
+
+def _set_vendor_addresses(
+    written: dict[str, Any], origins: dict[str, str], environ: Mapping[str, str]
+) -> None:
+    """Take addresses from the variables of vendors' own libraries, where no other is written."""
+    if environ.keys().isdisjoint(_VENDOR_VARIABLES):
+        return
+    from opencrab.domain.configuration.vendor_address import (  # noqa: PLC0415 - few set one
+        VENDOR_ADDRESSES,
+        vendor_address,
+    )
+
+    for variable, (name, usual) in VENDOR_ADDRESSES.items():
+        address = vendor_address(variable, environ.get(variable, ""))
+        if address and written.get(name, "") == usual:
+            written[name] = address
+            origins[name] = variable
+
+
 def _from_environment(
-    written: Mapping[str, Any], environ: Mapping[str, str]
+    written: dict[str, Any], environ: Mapping[str, str]
 ) -> dict[str, EffectiveSetting]:
     """Return the settings from OPENCRAB_SECTION__KEY variables.
 
-    Providers may have keys that the file lacks; raises Invalid for any other unknown name.
+    One for a whole model replaces its parts. Providers may have keys that the file lacks; raises
+    Invalid for any other unknown name.
     """
     names = {_PREFIX + name.upper().replace(".", "__"): name for name in written}
     given = {}
@@ -221,14 +295,17 @@ def _from_environment(
         if not variable.startswith(_PREFIX) or "__" not in variable:
             continue
         name = names.get(variable) or variable.removeprefix(_PREFIX).lower().replace("__", ".")
-        if name not in written and not name.startswith(_PROVIDERS):
+        is_model = f"{name}.model" in written
+        if name not in written and not is_model and not name.startswith(_PROVIDERS):
             raise Invalid(
                 f"the environment variable {variable} is not a setting: there is no {name!r}",
                 field=variable,
                 cure="correct its name (see config/default.toml), or remove it",
             )
-        value = _like(written.get(name, ""), environ[variable], variable)
+        value = variable_value_like(written.get(name, ""), environ[variable], variable)
         given[name] = EffectiveSetting(value, variable)
+        if is_model:
+            _drop_other_forms(written, name)
     return given
 
 
@@ -247,7 +324,10 @@ class _Variables:
 
 
 def _from_file(
-    written: Mapping[str, Any], given: Mapping[str, EffectiveSetting], environ: _Variables
+    written: Mapping[str, Any],
+    given: Mapping[str, EffectiveSetting],
+    environ: _Variables,
+    origins: Mapping[str, str],
 ) -> tuple[dict[str, EffectiveSetting], dict[str, str]]:
     """Return the file's settings with variables filled in, and the variables that sections lack.
 
@@ -258,7 +338,7 @@ def _from_file(
     absent: dict[str, str] = {}
     for name, value in written.items():
         expanded, missing = _expand_variables(value, environ)
-        values[name] = EffectiveSetting(expanded, "default.toml")
+        values[name] = EffectiveSetting(expanded, origins.get(name, "default.toml"))
         if not missing or name in given:
             continue
         part = _part(name)
@@ -266,7 +346,7 @@ def _from_file(
             raise Invalid(
                 f"the environment variable {missing} is not set, and setting {name!r} needs it",
                 field=name,
-                cure=f"set {missing}, or change {name} in config/default.toml",
+                cure=f"set {missing}, or change {name} in {origins.get(name, 'default.toml')}",
             )
         absent.setdefault(part, missing)
     return values, absent
@@ -313,30 +393,3 @@ def _expand_variables(value: Any, environ: _Variables) -> tuple[Any, str]:
         if not environ.get(name):
             return "", name
     return _VARIABLE.sub(lambda match: environ.get(match[1]) or "", value), ""
-
-
-def _like(default: Any, text: str, variable: str) -> Any:
-    """Convert a variable's text to the type of the setting's default; raises Invalid."""
-    try:
-        if isinstance(default, bool):
-            return {"true": True, "1": True, "false": False, "0": False}[text.strip().lower()]
-        if isinstance(default, int):
-            return int(text)
-        if isinstance(default, float):
-            return _finite(float(text))
-        if isinstance(default, list):
-            return [part.strip() for part in text.split(",") if part.strip()]
-    except (KeyError, ValueError):
-        expected = type(default).__name__
-        raise Invalid(
-            f"{variable} must be of type {expected}, not {text!r}",
-            field=variable,
-            cure="correct it or remove it; see config/default.toml",
-        ) from None
-    return text
-
-
-def _finite(number: float) -> float:
-    if not math.isfinite(number):
-        raise ValueError
-    return number

@@ -50,9 +50,13 @@ def test_what_is_restored_elsewhere_is_all_there(data: Path, tmp_path: Path) -> 
 
 
 def test_secrets_and_what_belongs_to_the_process_stay_out(data: Path, tmp_path: Path) -> None:
+    (data / ".env").write_text("OPENAI_API_KEY=sk-secret\n")
+    (data / ".env").chmod(0o600)
+    (data / "config.toml").write_text("[budget]\nturn_usd = 1\n")
     BACKUPS.back_up(data, tmp_path / "backup")
     kept = names(tmp_path / "backup" / "data")
-    assert not {"owner.key", "secrets.json", "endpoint", "secrets.json.lock"} & kept
+    assert "config.toml" in kept
+    assert not {"owner.key", "secrets.json", ".env", "endpoint", "secrets.json.lock"} & kept
     assert not {each for each in kept if each.startswith(("search-copies", f"{FILE}."))}
     everything = b"".join(
         each.read_bytes() for each in (tmp_path / "backup").rglob("*") if each.is_file()
@@ -105,9 +109,10 @@ def test_files_that_are_being_written_stay_out(data: Path, tmp_path: Path) -> No
 
 
 def test_secrets_come_along_by_choice_for_their_owner_alone(data: Path, tmp_path: Path) -> None:
+    (data / ".env").write_text("OPENAI_API_KEY=sk-secret\n")
     BACKUPS.back_up(data, tmp_path / "backup", with_secrets=True)
     BACKUPS.restore(tmp_path / "backup", tmp_path / "new")
-    for name in ("owner.key", "secrets.json"):
+    for name in ("owner.key", "secrets.json", ".env"):
         assert (tmp_path / "new" / name).read_bytes() == (data / name).read_bytes()
         assert (tmp_path / "new" / name).stat().st_mode & 0o077 == 0
     for folder in (tmp_path / "backup", tmp_path / "new"):

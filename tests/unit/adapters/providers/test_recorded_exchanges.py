@@ -124,7 +124,9 @@ def test_every_recorded_answer_carries_words_or_calls(wire: Path, vendor: Vendor
         assert answer.model, exchange.name
 
 
-@pytest.mark.parametrize("vendor", [each for each in VENDORS if _is_like_openai(each)], ids=str)
+@pytest.mark.parametrize(
+    "vendor", [each for each in VENDORS if _is_like_openai(each)], ids=lambda vendor: vendor.folder
+)
 def test_no_recorded_word_is_lost(wire: Path, vendor: Vendor) -> None:
     for exchange in _answers(wire, vendor):
         answer = read(vendor.wire, exchange)

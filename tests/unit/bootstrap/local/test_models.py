@@ -16,7 +16,7 @@ from opencrab.bootstrap.local.models import (
     models_for_local_server,
 )
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.routing import Use
+from opencrab.domain.models.routing import RoutingBasis, Use
 
 
 @pytest.fixture
@@ -80,15 +80,51 @@ def test_an_unknown_provider_is_refused_with_the_names_of_the_others(secrets: Fi
     assert "openrouter" in (caught.value.cure or "")
 
 
-@pytest.mark.parametrize("variable", ["GOOGLE_API_KEY", "XAI_API_KEY", "DEEPSEEK_API_KEY"])
+VENDORS = {
+    "OPENAI_API_KEY": "openai",
+    "ANTHROPIC_API_KEY": "anthropic",
+    "GOOGLE_API_KEY": "google",
+    "OPENROUTER_API_KEY": "openrouter",
+    "XAI_API_KEY": "xai",
+    "DEEPSEEK_API_KEY": "deepseek",
+    "AZURE_OPENAI_API_KEY": "azure",
+}
+
+
+@pytest.mark.parametrize("variable", VENDORS)
 def test_the_key_of_any_vendor_alone_is_enough(
     secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
+    vendor = VENDORS[variable]
     monkeypatch.setenv(variable, "k-1")
-    assert (
-        models_for_local_server(secrets, None).settings.default.partition(":")[0]
-        in variable.lower()
-    )
+    if vendor == "azure":
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://mine.openai.azure.com")
+    thinking = models_for_local_server(secrets, None)
+    assert thinking.settings.default.partition(":")[0] == vendor
+    models = ProviderModels(thinking.again, Network().transport)
+    assert vendor in {each.partition(":")[0] for each in models.routing.fallback}
+    for use in Use:
+        if use is Use.EMBEDDING:
+            continue
+        chosen = models.routing.chosen(use, RoutingBasis()).model
+        info = next(each for each in models.infos() if each.name == chosen)
+        assert (info.provider, info.price is None) == (vendor, False), use
+
+
+def test_every_vendor_with_a_key_of_its_own_is_in_that_table(secrets: FileSecrets) -> None:
+    absent = settings.load_settings({}, {}).absent_below("llm.providers")
+    assert set(absent.values()) <= set(VENDORS) | {"AZURE_OPENAI_ENDPOINT", "AWS_REGION"}
+
+
+@pytest.mark.parametrize("provider", ["openai", "google:gemini-3-flash-preview"])
+def test_a_chosen_provider_without_a_key_is_refused_at_the_start(
+    secrets: FileSecrets, provider: str
+) -> None:
+    with pytest.raises(Invalid, match="API_KEY is not set") as caught:
+        models_for_local_server(secrets, provider)
+    assert "API_KEY" in (caught.value.cure or "")
+    secrets.put(f"{provider.partition(':')[0].upper()}_API_KEY", "k-1")
+    assert models_for_local_server(secrets, provider).settings.default.startswith(provider)
 
 
 class Ollama(BaseHTTPRequestHandler):

@@ -1,5 +1,6 @@
 """The start screen of `opencrab up` exists in each language, with the same facts."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
 
@@ -15,6 +16,18 @@ from opencrab.ports.texts import Texts
 from tests.cases import for_each
 
 SCREEN = Texts(start_screen.__file__, "screen")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server that has started, of which only the folder matters here."""
+
+    data: Path
+    usual_data: Path
+    url: str = ""
+    page: object | None = None
+    key_file: Path | None = None
+    language: str = "en"
 
 
 def facts(text: str) -> set[str]:
@@ -47,7 +60,11 @@ def test_a_note_is_told_in_the_language_of_its_reader() -> None:
 def test_the_command_that_finds_the_key_names_a_folder_that_is_not_the_usual_one(
     language: str,
 ) -> None:
-    usual = local_start_screen_folder_line("key", language, Path("data"), path="k")
+    def line(data: str) -> str:
+        place = Place(Path(data), Path("data"))
+        return local_start_screen_folder_line("key", language, place, path="k")
+
+    usual = line("data")
     assert "`opencrab chat`" in usual
-    other = local_start_screen_folder_line("key", language, Path("/my data"), path="k")
+    other = line("/my data")
     assert "`opencrab chat --data '/my data'`" in other

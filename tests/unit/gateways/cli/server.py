@@ -16,6 +16,11 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from opencrab.bootstrap.configuration.local_configuration import LocalConfiguration
+from opencrab.bootstrap.local.doctor import (
+    check_local_settings_together,
+    probe_local_provider,
+)
 from opencrab.domain.access.instance import CHALLENGE_HEADER, instance_access_proof
 from opencrab.domain.usage.aws_cost import PriceSheet
 from opencrab.gateways.cli.app import build_cli
@@ -187,6 +192,8 @@ class Program:
         places = {
             "OPENCRAB_DATA": str(self.data),
             "XDG_STATE_HOME": str(self.data.parent / "state"),
+            "XDG_CONFIG_HOME": str(self.data.parent / "config"),
+            "XDG_DATA_HOME": str(self.data.parent / "share"),
             "TERM": "dumb",
             "COLUMNS": "200",
         }
@@ -231,6 +238,9 @@ def _built(given: frozenset[str], _language: tuple[str, ...]) -> tuple[Any, _Sta
     outside = Options(
         transport=httpx.MockTransport(stage.handle),
         pause=stage.pause,
+        configuration=lambda paths: LocalConfiguration(
+            paths, check_local_settings_together, probe_local_provider
+        ),
         **{name: stage.outside(name) for name in given},
     )
     return get_command(build_cli(stage.launch, outside)), stage

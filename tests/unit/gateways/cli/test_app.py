@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -179,10 +180,49 @@ def test_up_launches_with_what_it_is_told(program: Program, tmp_path: Path) -> N
     args = ["up", "--port", "9", "--host", "::1", "--data", "d", "--provider", "scripted"]
     assert program.run(*args).code == 3
     assert program.run("--data", "e", "up").code == 3
+    usual, config = (tmp_path / name / "opencrab" for name in ("share", "config"))
+    places = UpOptions(usual_data=usual, config=config / "config.toml")
     assert program.launched == [
-        UpOptions(port=9, host="::1", data=Path("d"), provider="scripted"),
-        UpOptions(data=Path("e")),
+        replace(places, port=9, host="::1", data=Path("d"), provider="scripted"),
+        replace(places, data=Path("e")),
     ]
+
+
+def test_up_takes_the_settings_file_that_is_named(program: Program, tmp_path: Path) -> None:
+    program.run("up", "--config", "mine.toml")
+    program.run("--config", "other.toml", "up")
+    program.run("up", OPENCRAB_CONFIG="third.toml")
+    assert [(each.config, each.config_named) for each in program.launched] == [
+        (Path("mine.toml"), True),
+        (Path("other.toml"), True),
+        (Path("third.toml"), True),
+    ]
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "using the data"), ("ja", "のデータ")])
+def test_data_of_an_older_version_in_this_folder_is_used_and_its_move_is_explained(
+    program: Program, tmp_path: Path, language: str, said: str
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    program.patch.chdir(here)
+    fixed = tmp_path / "share" / "opencrab"
+    unset = {"OPENCRAB_DATA": ""}
+    assert program.run("up", **unset).err == ""
+    assert program.launched[-1].data == fixed
+    (here / "data").mkdir()
+    assert program.run("up", **unset).err == ""  # a folder of something else
+    (here / "data" / "opencrab.db").touch()
+    told = program.run("--language", language, "up", **unset).err
+    assert said in told
+    assert f"mv {here / 'data'} {fixed}" in told
+    assert program.launched[-1].data == Path("data")
+    fixed.mkdir(parents=True)
+    (fixed / "opencrab.db").touch()
+    both = program.run("--language", language, "up", **unset).err
+    assert (f"--data {fixed}" in both, "mv " in both) == (True, False)
+    assert program.run("up", "--data", "data", **unset).err == ""
+    assert program.run("--data", str(fixed), "up").err == ""
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "-1", "http"])

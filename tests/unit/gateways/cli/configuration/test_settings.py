@@ -1,14 +1,16 @@
 """The settings in effect: their values, where they come from, and no secret."""
 
 import json
+from typing import cast
 
 import pytest
 from typer.testing import CliRunner
 
 from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import Options
+from opencrab.ports.configuration import Configuration, OpenConfiguration, SettingView
 
-SETTINGS = [
+FACTS = [
     ("agent.max_steps", 7, "OPENCRAB_AGENT__MAX_STEPS"),
     ("llm.providers.openai.api_key", "sk-secret", "OPENAI_API_KEY"),
     ("llm.providers.own.base_url", "https://me:sk-secret@host/v1", "default.toml"),
@@ -17,8 +19,25 @@ SETTINGS = [
 ]
 
 
+SETTINGS = [SettingView(*facts) for facts in FACTS]
+
+
+class Files:
+    """Settings in force that no file sets."""
+
+    def __init__(self, *settings: SettingView) -> None:
+        self._settings = settings
+
+    def settings(self) -> tuple[SettingView, ...]:
+        return self._settings
+
+
+def opened(*settings: SettingView) -> OpenConfiguration:
+    return lambda _places: cast("Configuration", Files(*settings))
+
+
 def shown(*args: str, language: str = "en") -> tuple[int, str, str]:
-    app = build_cli(lambda _: 0, Options(settings=lambda: SETTINGS))
+    app = build_cli(lambda _: 0, Options(configuration=opened(*SETTINGS)))
     said = CliRunner().invoke(app, ["--language", language, "config", "show", *args])
     return said.exit_code, said.stdout, said.stderr
 
@@ -71,6 +90,6 @@ def test_a_section_that_does_not_exist_is_named() -> None:
 def test_secrets_are_hidden_wherever_an_address_or_header_has_them(
     name: str, value: object, shown_value: object
 ) -> None:
-    app = build_cli(lambda _: 0, Options(settings=lambda: [(name, value, "x")]))
+    app = build_cli(lambda _: 0, Options(configuration=opened(SettingView(name, value, "x"))))
     said = CliRunner().invoke(app, ["config", "show", "--json"])
     assert json.loads(said.stdout)[0]["value"] == shown_value

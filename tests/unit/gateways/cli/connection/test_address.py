@@ -30,6 +30,15 @@ def test_what_opencrab_up_wrote_is_found(data: Path) -> None:
     assert (address.url, address.key) == ("http://127.0.0.1:9321", "oc_owner")
 
 
+def test_an_owner_key_in_dotenv_is_found_unless_there_is_a_file_for_it(data: Path) -> None:
+    (data / ".env").write_text("# 鍵\nOPENCRAB_OWNER_KEY=oc_env\nnonsense\n", encoding="utf-8")
+    assert find_server_address(data=data).key == "oc_owner"
+    (data / "owner.key").unlink()
+    assert find_server_address(data=data).key == "oc_env"
+    (data / ".env").write_text("A=1\n", encoding="utf-8")
+    assert find_server_address(data=data).key is None
+
+
 def test_what_was_said_wins_over_what_was_found(data: Path) -> None:
     (data / "endpoint").write_text("http://127.0.0.1:9321\n", encoding="utf-8")
     address = find_server_address(data=data, url="http://localhost:1", key="mine")

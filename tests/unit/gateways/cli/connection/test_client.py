@@ -146,7 +146,7 @@ def test_a_wrong_key_and_no_key_are_two_things(
     client = client_of(lambda _: problem(401, "no"), tongue, key=key)
     with pytest.raises(errors.Unauthenticated, match=message) as raised:
         client.get("agents")
-    assert "data/owner.key" in str(raised.value.cure)
+    assert "~/.local/share/opencrab/owner.key" in str(raised.value.cure)
 
 
 @pytest.mark.parametrize(

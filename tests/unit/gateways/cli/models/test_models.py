@@ -11,6 +11,7 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.models.preferences import DatedPrice
 from opencrab.domain.models.price_check import NewPrices, classify_model_prices
 from opencrab.domain.money.budget import Price
+from opencrab.ports.configuration import SettingsPaths
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 
 PRICE = {
@@ -57,6 +58,7 @@ class List:
         /,
         *,
         allow_lower: bool = False,
+        places: SettingsPaths,
     ) -> NewPrices:
         self.asked.append((dict(known), dict(limits)))
         if self.error is not None:

@@ -17,7 +17,10 @@ MANIFEST = "manifest.json"
 MOST_BYTES = 256 * 2**20
 
 SEARCH_COPIES = "search-copies"
-SECRETS = frozenset({"owner.key", "secrets.json"})
+_FIRST_SECRETS = frozenset({"owner.key", "secrets.json"})
+SECRETS = _FIRST_SECRETS | {".env"}
+"""Files that are copied by choice only; `.env` meant nothing once, and stands in older backups."""
+
 OF_THE_PROCESS = frozenset({"endpoint", "secrets.json.lock", ".secrets", SEARCH_COPIES})
 """Names at the top of a data folder that belong to its process, and to no backup."""
 
@@ -104,7 +107,7 @@ def _is_foreign(path: PurePosixPath, *, with_secrets: bool) -> bool:
     # Some file systems ignore case.
     top = path.parts[0].casefold()
     beside = top.startswith(FILE) and str(path) != FILE
-    return beside or top in OF_THE_PROCESS or (top in SECRETS and not with_secrets)
+    return beside or top in OF_THE_PROCESS or (top in _FIRST_SECRETS and not with_secrets)
 
 
 def _hash(said: dict[str, Any]) -> str:

@@ -23,13 +23,14 @@ def aws_models_from_settings(
     """
     from opencrab.adapters.providers.catalogue.configuration import model_catalogue_settings
     from opencrab.bootstrap.bedrock import AwsAccount, models_signed_for_aws
+    from opencrab.bootstrap.llm import configured_llm_table
 
     if secrets is not None:
         secrets.forget()
     secret = _somewhere if secrets is None else secrets.get
     configured = load({}, secret=secret)
     known = model_catalogue_settings(
-        configured.table("llm"),
+        configured_llm_table(configured),
         configured.pricing,
         configured.absent_below("llm.providers"),
         key_names=configured.variables_of("api_key", "llm.providers"),

@@ -6,7 +6,6 @@ The relay runs where the token is; OpenCrab may run elsewhere.
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from opencrab import settings
 from opencrab.domain.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -27,11 +26,12 @@ def run_discord_relay(way: "RelayWay") -> None:
         )
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.system_clock import SystemClock
+    from opencrab.bootstrap.configuration.local_settings import LocalSettings
     from opencrab.domain.discord.community import Presence
     from opencrab.gateways.discord_relay.bot import run_relay_bot
     from opencrab.gateways.discord_relay.connection import RelayConnection
 
-    configured = settings.load_settings({}, secret=FileSecrets(way.data).get)
+    configured = LocalSettings(way.places).load({}, secret=FileSecrets(way.data).get)
     token = str(configured.get("gateway.discord.token"))
     if not token:
         raise Unavailable(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.bootstrap.configuration.local_settings import LocalSettings
     from opencrab.domain.value import Language
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.cli.terminal.options import UpOptions
@@ -51,7 +52,18 @@ def run_local_server(options: "UpOptions") -> int:
 
 
 def _up(options: "UpOptions") -> int:
-    configured = settings.load_settings({"gateway.rest.port": options.port})
+    from opencrab.bootstrap.configuration.local_settings import (
+        LocalSettings,
+        naming_setting_sources,
+    )
+
+    local = LocalSettings(options.places)
+    configured = local.load({"gateway.rest.port": options.port})
+    with naming_setting_sources(configured):
+        return _run(options, local, configured)
+
+
+def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -> int:
     port = _port(options, configured)
     page = local_page_address(configured, options.host, port)
     from opencrab.adapters.local_files.secrets import FileSecrets
@@ -63,17 +75,13 @@ def _up(options: "UpOptions") -> int:
     os.umask(0o077)
     data = options.data
     secrets = FileSecrets(data)
-    thinking = models_for_local_server(secrets, options.provider)
+    thinking = models_for_local_server(secrets, options.provider, local.load)
     database = open_sqlite_database(data)
     network = Network()
     try:
-        runtime = _runtime(configured, database, thinking, secrets, network=network, data=data)
-        key_file = register_local_owner_key(runtime, data, str(configured.get("owner.name")))
-        secret, language = token_hex(32), str(options.language)
-        url = local_server_url(options.host, port)
-        place = _Place(
-            options.host, port, url, page, data, key_file, language, secret, options.opens_page
-        )
+        runtime = _runtime(local, configured, database, thinking, secrets, network=network)
+        key_file = _owner_key_file(runtime, local, str(configured.get("owner.name")))
+        place = _place(options, port, page, key_file)
         with scheduled_backups(configured, data, runtime.clock) as backups:
             models = cast("ProviderModels", runtime.models)
             with watch_for_local_models(
@@ -88,7 +96,7 @@ def _up(options: "UpOptions") -> int:
                     thinking,
                     place,
                     network=network,
-                    setup=partial(_setup, runtime, configured, thinking, place, backups=backups),
+                    setup=partial(_setup, runtime, local, thinking, place, backups=backups),
                 )
         network.close()
         return 0
@@ -99,14 +107,19 @@ def _up(options: "UpOptions") -> int:
         database.close()
 
 
+def _owner_key_file(runtime: "Runtime", local: "LocalSettings", name: str) -> Path | None:
+    given = settings.owner_key() or settings.owner_key(local.variables)
+    return register_local_owner_key(runtime, local.places.data, name, given)
+
+
 def _runtime(
+    local: "LocalSettings",
     configured: "Settings",
     database: Any,
     thinking: "LocalModels",
     secrets: "Secrets",
     *,
     network: "Network",
-    data: Path,
 ) -> "Runtime":
     from opencrab.adapters.local_files import AttachedFiles, LocalBlobs
     from opencrab.adapters.providers.registry import ProviderModels
@@ -123,7 +136,7 @@ def _runtime(
     from opencrab.domain.turn.crash import CrashRule
     from opencrab.engine.runtime import Runtime
 
-    clock = SystemClock()
+    clock, data = SystemClock(), local.places.data
     quota = int(configured.get("agent.max_workspace_size_mb")) * 1024 * 1024
     files = AttachedFiles(data, quota_bytes=quota)
     rules = configured_engine_rules(configured)
@@ -144,7 +157,7 @@ def _runtime(
         consequences=CONSEQUENCES,
         jobs=JOBS,
         **vars(configured_actions(configured, search, network.transport)),
-        **vars(discord_of(configured, secrets, clock, home.facts)),
+        **vars(discord_of(configured, secrets, clock, home.facts, load=local.load)),
     )
 
 
@@ -161,11 +174,30 @@ class _Place:
     """The secret with which this process proves to the command that it serves this folder."""
 
     opens_page: bool
+    usual_data: Path
+    """The data folder that commands use without `--data`."""
 
     @property
     def ports(self) -> tuple[int, ...]:
         own = None if self.page is None else self.page.port
         return (self.port,) if own is None else (self.port, own)
+
+
+def _place(
+    options: "UpOptions", port: int, page: PageAddress | None, key_file: Path | None
+) -> _Place:
+    return _Place(
+        options.host,
+        port,
+        local_server_url(options.host, port),
+        page,
+        options.data,
+        key_file,
+        str(options.language),
+        token_hex(32),
+        options.opens_page,
+        options.usual_data,
+    )
 
 
 def _serve(
@@ -279,7 +311,7 @@ def _port(options: "UpOptions", configured: "Settings") -> int:
 
 def _setup(
     runtime: "Runtime",
-    configured: "Settings",
+    local: "LocalSettings",
     thinking: LocalModels,
     place: _Place,
     language: "Language",
@@ -295,9 +327,7 @@ def _setup(
 
     default = runtime.models.routing.default
     notes = thinking.notes if default == thinking.settings.default else ()
-    now = configured
-    if runtime.secrets is not None:
-        now = settings.load_settings({}, secret=runtime.secrets.get)
+    now = local.load({}, secret=None if runtime.secrets is None else runtime.secrets.get)
     missing = [
         {
             "part": section,

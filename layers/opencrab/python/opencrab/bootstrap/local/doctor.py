@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from opencrab.bootstrap.configuration.local_settings import LocalSettings
     from opencrab.engine.discord.diagnosis import Check
     from opencrab.engine.installation.findings import Findings, Look
     from opencrab.ports.clock import Clock
+    from opencrab.ports.configuration import SettingsPaths
+    from opencrab.ports.models.readiness import ProviderHealth
     from opencrab.settings import Settings
 
 _SECONDS = 2.2
@@ -27,40 +30,69 @@ def checks_of_running_local_server(configured: "Settings", data: Path, clock: "C
 
 
 def checks_of_stopped_local_server(
-    data: Path, url: str, language: str, *, config: Path | None = None
+    places: "SettingsPaths", url: str, *, config: Path | None = None
 ) -> "tuple[Check, ...]":
     """Return the checks of a data folder while no OpenCrab answers at `url`.
 
     They read the disk, and ask the default model's provider whether it is there. `config` is the
-    folder of the settings, if it is not that of this installation.
+    folder of the default settings, if it is not that of this installation.
     """
+    from opencrab.bootstrap.configuration.local_settings import LocalSettings
     from opencrab.domain.value import Language
     from opencrab.engine.installation.examination import run_installation_checks_concurrently
     from opencrab.engine.installation.findings import Findings
 
-    findings = Findings(Language(language))
+    findings = Findings(Language(places.language))
+    local = LocalSettings(places, folder=config)
     looks: dict[str, Look] = {
-        "config": lambda findings: _of_config(findings, data, config),
-        "machine": lambda findings: _of_machine(findings, data, url),
-        "model": lambda findings: _of_model(findings, data),
+        "config": lambda findings: _of_config(findings, local),
+        "machine": lambda findings: _of_machine(findings, local, url),
+        "model": lambda findings: _of_model(findings, local),
     }
     return run_installation_checks_concurrently(looks, findings, _SECONDS)
 
 
-def _of_config(findings: "Findings", data: Path, config: Path | None) -> "Iterator[Check]":
+def check_local_settings_together(local: "LocalSettings") -> "Settings":
+    """Read what the settings configure; raises Invalid for the first fault, naming the setting.
+
+    These are faults that no single setting has, such as an alias of nothing.
+    """
     from opencrab import settings
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.bootstrap.local.backup import local_backup_interval
     from opencrab.bootstrap.local.models import configured_local_models
     from opencrab.bootstrap.rules import configured_engine_rules
+
+    configured = local.load({})
+    configured_engine_rules(configured)
+    local_backup_interval(str(configured.get("backup.every")))
+    configured_local_models(FileSecrets(local.places.data), local.load)
+    settings.listed_models()
+    return configured
+
+
+def probe_local_provider(local: "LocalSettings", name: str) -> "ProviderHealth":
+    """Ask a provider for its list of models, which costs nothing, with what is set here."""
+    from opencrab.adapters.local_files.secrets import FileSecrets
+    from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.bootstrap.local.models import Network, configured_local_models
+    from opencrab.engine.installation.model_checks import WAIT_SECONDS
+
+    network, secrets = Network(), FileSecrets(local.places.data)
+    try:
+        models = ProviderModels(
+            lambda: configured_local_models(secrets, local.load), network.transport
+        )
+        return models.health(name, timeout_seconds=WAIT_SECONDS)
+    finally:
+        network.close()
+
+
+def _of_config(findings: "Findings", local: "LocalSettings") -> "Iterator[Check]":
     from opencrab.domain.errors import Invalid
 
     try:
-        configured = settings.load_settings({}, folder=config)
-        configured_engine_rules(configured)
-        local_backup_interval(str(configured.get("backup.every")))
-        configured_local_models(FileSecrets(data))
-        settings.listed_models()
+        configured = check_local_settings_together(local)
     except Invalid as error:
         facts = {"why": error.message, "cure": error.cure or "-"}
         yield findings.problem("config", "config_wrong", **facts)
@@ -68,22 +100,21 @@ def _of_config(findings: "Findings", data: Path, config: Path | None) -> "Iterat
     yield findings.well("config", "config", count=len(configured.values))
 
 
-def _of_machine(findings: "Findings", data: Path, url: str) -> "Iterable[Check]":
-    from opencrab import settings
+def _of_machine(findings: "Findings", local: "LocalSettings", url: str) -> "Iterable[Check]":
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.local.backup import local_backup_rotation
     from opencrab.domain.errors import Invalid
     from opencrab.gateways.local.machine_checks import MachineChecks
 
-    clock = SystemClock()
+    clock, data = SystemClock(), local.places.data
     try:
-        rotation = local_backup_rotation(settings.load_settings({}), data, clock)
+        rotation = local_backup_rotation(local.load({}), data, clock)
     except Invalid:
         rotation = None  # the check of the configuration says so
     return MachineChecks(data, clock.now, rotation).of_stopped(findings, url)
 
 
-def _of_model(findings: "Findings", data: Path) -> "Iterator[Check]":
+def _of_model(findings: "Findings", local: "LocalSettings") -> "Iterator[Check]":
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.providers.registry import ProviderModels
     from opencrab.bootstrap.local.models import Network, models_for_local_server
@@ -91,7 +122,8 @@ def _of_model(findings: "Findings", data: Path) -> "Iterator[Check]":
     from opencrab.engine.installation.model_checks import WAIT_SECONDS
 
     try:
-        thinking = models_for_local_server(FileSecrets(data), None)
+        secrets = FileSecrets(local.places.data)
+        thinking = models_for_local_server(secrets, None, local.load)
         network = Network()
         models = ProviderModels(thinking.again, network.transport)
         name = models.routing.default

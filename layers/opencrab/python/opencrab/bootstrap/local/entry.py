@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from opencrab.engine.discord.diagnosis import Check
     from opencrab.engine.simulation.result import SimulationResult
     from opencrab.gateways.cli.terminal.options import RelayWay, UpOptions
+    from opencrab.ports.configuration import Configuration, SettingsPaths
     from opencrab.ports.demo_world import DemoWorldProcess
 
 
@@ -51,7 +52,7 @@ def _program() -> "Callable[[], object]":
         demo_world=_demo_world,
         backups=local_backups,
         examine=_examine_stopped,
-        settings=_effective_settings,
+        configuration=_configuration,
     )
     return build_cli(_up, outside)
 
@@ -95,12 +96,15 @@ def _demo_world(folder: "Path", seed: int, /) -> "DemoWorldProcess":
     return open_demo_world(folder, seed)
 
 
-def _effective_settings() -> "list[tuple[str, object, str]]":
-    """Return every setting with its value and where it comes from, in the order of their names."""
-    from opencrab import settings
+def _configuration(places: "SettingsPaths", /) -> "Configuration":
+    """Open the settings files of this computer."""
+    from opencrab.bootstrap.configuration.local_configuration import LocalConfiguration
+    from opencrab.bootstrap.local.doctor import (
+        check_local_settings_together,
+        probe_local_provider,
+    )
 
-    found = settings.load_settings({}).values
-    return [(name, found[name].value, found[name].source) for name in sorted(found)]
+    return LocalConfiguration(places, check_local_settings_together, probe_local_provider)
 
 
 def _sheet() -> "PriceSheet":
@@ -111,11 +115,11 @@ def _sheet() -> "PriceSheet":
     return PriceSheet.of(settings.aws_pricing())
 
 
-def _examine_stopped(data: "Path", url: str, language: str, /) -> "tuple[Check, ...]":
+def _examine_stopped(places: "SettingsPaths", url: str, /) -> "tuple[Check, ...]":
     """Check a data folder while no OpenCrab answers; what it needs is loaded only then."""
     from opencrab.bootstrap.local.doctor import checks_of_stopped_local_server
 
-    return checks_of_stopped_local_server(data, url, language)
+    return checks_of_stopped_local_server(places, url)
 
 
 def _newest_prices(
@@ -124,13 +128,14 @@ def _newest_prices(
     /,
     *,
     allow_lower: bool = False,
+    places: "SettingsPaths",
 ) -> "NewPrices":
     """Fetch today's model prices from the public list."""
-    from opencrab import settings
     from opencrab.adapters.providers.catalogue.prices import newest_catalogue_prices
+    from opencrab.bootstrap.configuration.local_settings import LocalSettings
     from opencrab.bootstrap.local.models import Network
 
-    url = str(settings.load_settings({}).get("llm.prices_url"))
+    url = str(LocalSettings(places).load({}).get("llm.prices_url"))
     network, today = Network(), _now().date()
     try:
         return newest_catalogue_prices(

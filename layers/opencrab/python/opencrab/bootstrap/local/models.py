@@ -4,6 +4,7 @@ import os
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from opencrab.adapters.providers.catalogue.detect import LocalServer
     from opencrab.adapters.providers.transport.exchange import Transport
     from opencrab.ports.access.secrets import Secrets
+    from opencrab.settings import Settings
 
 _NO_MODEL = (
     "this is not a language model: set OPENAI_API_KEY, or start Ollama or a llama.cpp",
@@ -57,15 +59,20 @@ class Network:
             self._client.close()
 
 
-def models_for_local_server(secrets: "Secrets", provider: str | None) -> LocalModels:
+def models_for_local_server(
+    secrets: "Secrets",
+    provider: str | None,
+    load: "Callable[..., Settings]" = settings.load_settings,
+) -> LocalModels:
     """Return the usable models: the configured ones, else a local server's, else scripted."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
     from opencrab.adapters.providers.registry import provider_settings_with_usable_default
 
-    known = configured_local_models(secrets)
+    known = configured_local_models(secrets, load)
     if provider is not None:
         chosen = _restrict_to_provider(known, provider)
-        return LocalModels(chosen, ("chosen with --provider",), lambda: _only(secrets, provider))
+        again = partial(_only, secrets, provider, load)
+        return LocalModels(chosen, ("chosen with --provider",), again)
     found, notes = _detect_local_server(known)
     thinking = provider_settings_with_usable_default(known, found)
     if thinking.default == SCRIPTED:
@@ -74,13 +81,15 @@ def models_for_local_server(secrets: "Secrets", provider: str | None) -> LocalMo
     def look() -> bool:
         nonlocal found
         if found is None:
-            found = _detect_local_server(configured_local_models(secrets))[0]
+            found = _detect_local_server(configured_local_models(secrets, load))[0]
         return found is not None
 
     return LocalModels(
         thinking,
         notes,
-        lambda: provider_settings_with_usable_default(configured_local_models(secrets), found),
+        lambda: provider_settings_with_usable_default(
+            configured_local_models(secrets, load), found
+        ),
         look,
     )
 
@@ -103,17 +112,18 @@ def _detect_local_server(known: "ModelsSettings") -> "tuple[LocalServer | None, 
     return detection.server, detection.notes
 
 
-def configured_local_models(secrets: "Secrets") -> "ModelsSettings":
+def configured_local_models(
+    secrets: "Secrets", load: "Callable[..., Settings]" = settings.load_settings
+) -> "ModelsSettings":
     """Read the models again from files, environment and stored keys."""
     from opencrab.adapters.providers.catalogue.configuration import model_catalogue_settings
+    from opencrab.bootstrap.llm import configured_llm_table
 
     secrets.forget()
     account = settings_of_aws()
-    configured = settings.load_settings(
-        {}, secret=lambda name: secrets.get(name) or account.variable(name)
-    )
+    configured = load({}, secret=lambda name: secrets.get(name) or account.variable(name))
     known = model_catalogue_settings(
-        configured.table("llm"),
+        configured_llm_table(configured),
         configured.pricing,
         configured.absent_below("llm.providers"),
         key_names=configured.variables_of("api_key", "llm.providers"),
@@ -128,19 +138,33 @@ def settings_of_aws() -> AwsAccount:
     return aws_account(os.environ, Path.home())  # noqa: TID251  - AWS's own variables
 
 
-def _only(secrets: "Secrets", provider: str) -> "ModelsSettings":
-    return _restrict_to_provider(configured_local_models(secrets), provider)
+def _only(secrets: "Secrets", provider: str, load: "Callable[..., Settings]") -> "ModelsSettings":
+    return _restrict_to_provider(configured_local_models(secrets, load), provider)
 
 
 def _restrict_to_provider(known: "ModelsSettings", provider: str) -> "ModelsSettings":
     """Return settings that use one provider, or one model of it; raises Invalid if unknown."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
+    from opencrab.adapters.providers.catalogue.connection import (
+        missing_catalogue_provider_setting,
+    )
 
     name, _, model = provider.partition(":")
     if name != "scripted" and name not in known.providers:
         names = ", ".join(sorted({"scripted", *known.providers}))
         raise Invalid(f"there is no provider {name!r}", cure=f"choose one of {names}")
+    if name != "scripted" and (why := missing_catalogue_provider_setting(known.providers[name])):
+        raise Invalid(f"provider {name!r} cannot be used: {why}", cure=_missing_cure(known, name))
     return known.with_single_model(SCRIPTED if provider == "scripted" else f"{name}:{model}")
+
+
+def _missing_cure(known: "ModelsSettings", name: str) -> str:
+    from opencrab.adapters.providers.catalogue.connection import missing_catalogue_provider_key
+
+    variable = missing_catalogue_provider_key(known.providers[name])
+    if not variable:
+        return f"correct [llm.providers.{name}]; `opencrab config edit` opens your settings"
+    return f"set {variable}, or store it with `opencrab models providers set {name} --key`"
 
 
 def _address(known: "ModelsSettings", name: str, default: str) -> str:

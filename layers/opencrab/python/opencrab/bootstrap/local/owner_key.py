@@ -4,18 +4,20 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opencrab import settings
-
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
 
 
-def register_local_owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
-    """Register the operator's owner key, or create one in `owner.key`; returns that file's path."""
+def register_local_owner_key(
+    runtime: "Runtime", data: Path, name: str, given: str | None
+) -> Path | None:
+    """Register the operator's owner key, or create one in `owner.key`; returns that file's path.
+
+    `given` is the key of the environment, if there is one.
+    """
     from opencrab.domain.access.authority import Scope
     from opencrab.engine.access.api_keys import create_api_key, register_api_key
 
-    given = settings.owner_key()
     if given is not None:
         register_api_key(runtime, name=name, scope=Scope.OWNER, secret=given)
         return None

@@ -7,11 +7,10 @@ from shlex import quote
 from typing import TYPE_CHECKING, Protocol
 
 from opencrab import __version__
+from opencrab.gateways.cli.connection.paths import short_path_text
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
-
-_USUAL_FOLDER = "data"
 
 
 class RunningServer(Protocol):
@@ -23,6 +22,8 @@ class RunningServer(Protocol):
     def page(self) -> object | None: ...
     @property
     def data(self) -> Path: ...
+    @property
+    def usual_data(self) -> Path: ...
     @property
     def key_file(self) -> Path | None: ...
     @property
@@ -47,12 +48,14 @@ def print_local_start_screen(
         rows.append(local_start_screen_text("note", language, note=said))
     if place.key_file is not None:
         rows.append(
-            local_start_screen_folder_line("key", language, place.data, path=place.key_file)
+            local_start_screen_folder_line(
+                "key", language, place, path=short_path_text(place.key_file)
+            )
         )
     if place.page is None:
         rows.append(local_start_screen_text("page_off", language))
     elif link is None:
-        rows.append(local_start_screen_folder_line("page", language, place.data))
+        rows.append(local_start_screen_folder_line("page", language, place))
     else:
         rows.append(local_start_screen_text("page_link", language, link=link))
     rows += [local_start_screen_text("stop", language), local_start_screen_text("ready", language)]
@@ -67,10 +70,12 @@ def local_start_screen_note(note: str, language: str) -> str:
     return Texts(__file__, "notes").get(note, {}).get(language, note)
 
 
-def local_start_screen_folder_line(key: str, language: str, data: Path, **facts: object) -> str:
+def local_start_screen_folder_line(
+    key: str, language: str, place: RunningServer, **facts: object
+) -> str:
     """Return a line with a command that finds this server, which depends on its folder."""
-    folder = data.resolve()
-    if folder == Path(_USUAL_FOLDER).resolve():
+    folder = place.data.resolve()
+    if folder == place.usual_data.resolve():
         return local_start_screen_text(key, language, **facts)
     return local_start_screen_text(f"{key}_elsewhere", language, folder=quote(str(folder)), **facts)
 

@@ -23,6 +23,7 @@ from opencrab.adapters.providers.transport.exchange import (
 from opencrab.adapters.providers.wire.address import (
     checked_wire_base_url,
     is_private_address,
+    is_this_machine,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -122,10 +123,13 @@ def catalogue_provider_stays_private(provider: ProviderSettings) -> bool:
 def catalogue_provider_costs_nothing(provider: ProviderSettings, model: str) -> bool:
     """Check whether a model is free: run by the owner, or given away by its vendor.
 
-    Ollama counts as the owner's at any address. Another OpenAI-compatible server may pass requests
-    on to a vendor that bills, unless the owner marks it as private.
+    Ollama counts as the owner's at any address, and any server on this machine unless the owner
+    says that it is not private. Another OpenAI-compatible server may pass requests on to a vendor
+    that bills, unless the owner marks it as private.
     """
     if provider.kind in {"ollama", "scripted"}:
+        return True
+    if provider.private is not False and is_this_machine(catalogue_provider_address(provider)):
         return True
     if provider.kind == "openrouter":
         return model.endswith(":free")

@@ -11,13 +11,29 @@ def _alias(name: str, now: str, runs: str = "", table: str = "") -> CommandNode:
     return CommandNode(name, runs=runs, table=table, hidden=True, replaced_by=now)
 
 
+def _short(name: str, runs: str, table: str = "") -> CommandNode:
+    """Return a shorter way to a command of a group, which is no older name and stays."""
+    return CommandNode(name, runs=runs, table=table, hidden=True)
+
+
 def _group(name: str, *commands: CommandNode) -> CommandNode:
     return CommandNode(name, commands=commands, hidden=True)
 
 
 ALIASES = (
     _alias("task", "tasks", table="goals.tasks:COMMANDS"),
-    _alias("providers", "models providers", "models.models:list_providers"),
+    _short("setup", "configuration.setup:set_up"),
+    _alias(
+        "providers",
+        "models providers",
+        "models.models:list_providers",
+        "configuration.providers:COMMANDS",
+    ),
+    _short("aliases", "configuration.choices:list_model_aliases", "configuration.choices:ALIASES"),
+    _short(
+        "fallback", "configuration.choices:show_model_fallback", "configuration.choices:FALLBACK"
+    ),
+    _short("uses", "configuration.choices:list_model_uses", "configuration.choices:USES"),
     _alias("budgets", "costs budgets", "usage.usage:show_usage_budgets"),
     _alias("mentor", "sessions mentor", "conversation.sessions:mentor_conversation"),
     _alias("feedback", "turns rate", "learning.feedback:give_learning_feedback"),

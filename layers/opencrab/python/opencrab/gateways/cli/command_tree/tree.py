@@ -98,7 +98,30 @@ _TREE = (
         "List models with their prices, list providers, compare models.",
         "models.models:list_models",
         commands=(
-            CommandNode("providers", runs="models.models:list_providers"),
+            CommandNode(
+                "providers",
+                "Add, change, remove and test model providers.",
+                "models.models:list_providers",
+                table="configuration.providers:COMMANDS",
+            ),
+            CommandNode(
+                "aliases",
+                "List and set aliases of models.",
+                "configuration.choices:list_model_aliases",
+                table="configuration.choices:ALIASES",
+            ),
+            CommandNode(
+                "fallback",
+                "Show and set who answers when a model fails.",
+                "configuration.choices:show_model_fallback",
+                table="configuration.choices:FALLBACK",
+            ),
+            CommandNode(
+                "uses",
+                "List and set the model of each use.",
+                "configuration.choices:list_model_uses",
+                table="configuration.choices:USES",
+            ),
             CommandNode("compare", runs="learning.model_trial:eval_models"),
             CommandNode("refresh-prices", runs="models.models:refresh_model_prices"),
         ),
@@ -133,8 +156,19 @@ _TREE = (
     ),
     CommandNode(
         "config",
-        "Show the settings in effect, and where each comes from.",
-        commands=(CommandNode("show", runs="configuration.settings:show_settings"),),
+        "Show, change and check settings.",
+        commands=(
+            CommandNode("show", runs="configuration.settings:show_settings"),
+            CommandNode("get", runs="configuration.files:get_setting"),
+            CommandNode("set", runs="configuration.files:set_setting"),
+            CommandNode("unset", runs="configuration.files:unset_setting"),
+            CommandNode("edit", runs="configuration.files:edit_settings"),
+            CommandNode("check", runs="configuration.files:check_settings"),
+            CommandNode("diff", runs="configuration.files:show_settings_difference"),
+            CommandNode("path", runs="configuration.files:show_settings_paths"),
+            CommandNode("setup", runs="configuration.setup:set_up"),
+            CommandNode("schema", runs="configuration.files:print_settings_schema"),
+        ),
         section=_DAILY,
     ),
     CommandNode(

@@ -80,9 +80,19 @@ def _address_of_folder(data: Path, known: ServerAddress | None, key: str | None)
     Only another computer's address, which somebody wrote there by hand, needs no proof.
     """
     address = known or ServerAddress(DEFAULT_URL, None)
-    key = key or read_connection_data_file(data / "owner.key") or None
+    key = key or read_connection_data_file(data / "owner.key") or _key_of_dotenv(data)
     by_hand = not address.is_here and not read_connection_data_file(data / "instance")
     return replace(address, key=key, folder=None if key is None or by_hand else data)
+
+
+def _key_of_dotenv(data: Path) -> str | None:
+    """Return the owner key of `.env` in the data folder, which the server has registered."""
+    text = read_connection_data_file(data / ".env")
+    if not text:
+        return None
+    from opencrab.domain.configuration.dotenv import parse_dotenv_text
+
+    return parse_dotenv_text(text)[0].get("OPENCRAB_OWNER_KEY") or None
 
 
 def _without_key(data: Path, address: ServerAddress) -> ServerAddress:

@@ -147,7 +147,8 @@ def run_discord_relay_command(terminal: Terminal) -> None:
         terminal.print_note(_TOLD[what], **facts)
 
     data = terminal.options.data
-    launch(RelayWay(bring, presences, tell, data, data / _MEMORY))
+    places = terminal.options.places
+    launch(RelayWay(bring, presences, tell, data, data / _MEMORY, places))
 
 
 COMMANDS = {

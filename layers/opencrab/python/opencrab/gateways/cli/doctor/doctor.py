@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -129,7 +129,7 @@ def _of_stopped(terminal: Terminal) -> Iterator[Finding]:
     if options.examine is None or not address.is_here:
         return
     language = terminal.words.tongue.for_agents
-    for each in options.examine(options.data, address.url, language):
+    for each in options.examine(replace(options.places, language=language), address.url):
         yield Finding(each.name, _VERDICTS[str(each.state)], each.what, each.cure)
 
 

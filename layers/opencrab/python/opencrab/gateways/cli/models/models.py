@@ -107,7 +107,8 @@ def _newest(terminal: Terminal, models: dict[str, ModelView], *, allow_lower: bo
         for name, model in models.items()
     }
     limits = {name: int(model["max_input_tokens"]) for name, model in models.items()}
-    return terminal.options.prices(known, limits, allow_lower=allow_lower)
+    places = terminal.options.places
+    return terminal.options.prices(known, limits, allow_lower=allow_lower, places=places)
 
 
 def _state(terminal: Terminal, provider: dict[str, Any]) -> str:

@@ -5,7 +5,20 @@ from typing import Annotated
 
 import typer
 
-from opencrab.gateways.cli.terminal.options import UpOptions
+from opencrab.gateways.cli.connection.paths import (
+    OLD_DATA,
+    fixed_data_folder,
+    short_path_text,
+)
+from opencrab.gateways.cli.language.sentences import SentenceCatalog
+from opencrab.gateways.cli.terminal.options import Options, UpOptions
+
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", show_default="~/.config/opencrab/config.toml", help="Your settings file."
+    ),
+]
 
 
 def up(
@@ -23,24 +36,43 @@ def up(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     data: Annotated[
         Path | None,
-        typer.Option("--data", show_default="data", help="The folder for all data."),
+        typer.Option(
+            "--data", show_default="~/.local/share/opencrab", help="The folder for all data."
+        ),
     ] = None,
     provider: Annotated[
         str | None,
         typer.Option("--provider", metavar="NAME[:MODEL]", help="The model to use."),
     ] = None,
     *,
+    config: SettingsFile = None,
     open_page: Annotated[
         bool, typer.Option("--open", help="Open the page in a browser, signed in.")
     ] = False,
 ) -> None:
     """Run OpenCrab on this computer."""
+    given: Options = context.obj
+    folder = data or given.data
+    if data is None and folder == OLD_DATA and not given.data_named:
+        _tell_of_old_folder(given, fixed_data_folder(given.data_home))
     options = UpOptions(
         port=port,
         host=host,
-        data=data or context.obj.data,
+        data=folder,
         provider=provider,
-        language=context.obj.language,
+        language=given.language,
         opens_page=open_page,
+        usual_data=given.usual_data,
+        config=config or given.config,
+        config_named=given.config_named or config is not None,
     )
     raise typer.Exit(context.obj.launch(options))
+
+
+def _tell_of_old_folder(options: Options, fixed: Path) -> None:
+    """Tell that the data is in the current folder, and how to move it to where it is found."""
+    words = SentenceCatalog(options.language)
+    old = short_path_text(OLD_DATA)
+    has_other = (fixed / "opencrab.db").exists()
+    key = "old_data_and_other" if has_other else "old_data"
+    typer.echo(words(key, old=old, fixed=short_path_text(fixed)), err=True)

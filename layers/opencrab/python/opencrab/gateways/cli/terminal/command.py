@@ -21,7 +21,7 @@ from opencrab.gateways.cli.scripting.exit_code import (
 )
 from opencrab.gateways.cli.terminal.arguments import ID_PREFIX, IdList
 from opencrab.gateways.cli.terminal.input import MissingAnswerError, terminal_questions_allowed
-from opencrab.gateways.cli.terminal.options import DATA, Options
+from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 P = ParamSpec("P")
@@ -66,6 +66,7 @@ def common_cli_options(*, root: bool = False) -> Parameters:
             **variable("OPENCRAB_KEY", "OPENCRAB_OWNER_KEY"),
         ),
         **cli_parameter("data", Path | None, help="The data folder.", **variable("OPENCRAB_DATA")),
+        **(_config_option() if root else {}),
         **cli_parameter(
             "language",
             str | None,
@@ -88,6 +89,13 @@ def common_cli_options(*, root: bool = False) -> Parameters:
     }
 
 
+def _config_option() -> Parameters:
+    """Return the option that names the owner's settings file, before the command only."""
+    return cli_parameter(
+        "config", Path | None, help="Your settings file.", envvar="OPENCRAB_CONFIG"
+    )
+
+
 def _existing_language(said: str | None) -> CliLanguage | None:
     if said is not None and said not in cli_languages():
         message = f"{said!r} is not one of {', '.join(cli_languages())}"
@@ -102,6 +110,8 @@ def environment_options() -> Parameters:
             "locale", str, default="", hidden=True, envvar=["LC_ALL", "LC_MESSAGES", "LANG"]
         ),
         **cli_parameter("editor", str, default="vi", hidden=True, envvar=["VISUAL", "EDITOR"]),
+        **cli_parameter("config_home", str, default="", hidden=True, envvar="XDG_CONFIG_HOME"),
+        **cli_parameter("data_home", str, default="", hidden=True, envvar="XDG_DATA_HOME"),
         **cli_parameter("state", Path | None, hidden=True, envvar="XDG_STATE_HOME"),
         **cli_parameter("no_color", str, default="", hidden=True, envvar="NO_COLOR"),
         **cli_parameter("term", str, default="", hidden=True, envvar="TERM"),
@@ -110,11 +120,20 @@ def environment_options() -> Parameters:
 
 def root_cli_options(given: Mapping[str, Any], outside: Options) -> Options:
     """Return the options that stand before the command; `outside` has those that no option sets."""
+    # Whoever asks for the version or for help needs no place.
+    from opencrab.gateways.cli.connection.paths import usual_data_folder, usual_settings_file
+
+    usual, config = usual_data_folder(given["data_home"]), given["config"]
     return replace(
         outside,
         url=given["url"],
         key=given["key"],
-        data=given["data"] or DATA,
+        data=given["data"] or usual,
+        usual_data=usual,
+        data_named=bool(given["data"]),
+        data_home=given["data_home"] or "",
+        config=Path(config) if config else usual_settings_file(given["config_home"]),
+        config_named=bool(config),
         language=CliLanguage.of(given["language"] or given["locale"]),
         json=given["json"],
         quiet=given["quiet"],

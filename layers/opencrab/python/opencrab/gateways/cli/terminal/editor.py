@@ -19,7 +19,7 @@ def edit_in_editor(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
         text = json.dumps(value, ensure_ascii=False, indent=2)
         path.write_text(f"{text}\n", encoding="utf-8")
         while True:
-            _run(terminal, path)
+            open_in_editor(terminal, path)
             try:
                 changed = json.loads(path.read_text(encoding="utf-8"))
             except ValueError as error:
@@ -35,7 +35,8 @@ def edit_in_editor(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
                 )
 
 
-def _run(terminal: Terminal, path: Path) -> None:
+def open_in_editor(terminal: Terminal, path: Path) -> None:
+    """Open a file in the user's editor, and wait for its end; raises Unavailable."""
     editor = terminal.options.editor
     try:
         subprocess.run([*shlex.split(editor), str(path)], check=True)  # noqa: S603 - their editor

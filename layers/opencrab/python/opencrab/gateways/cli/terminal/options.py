@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from opencrab.domain.value import Language
     from opencrab.engine.simulation.result import SimulationResult
     from opencrab.ports.backup import Backups
+    from opencrab.ports.configuration import OpenConfiguration, SettingsPaths
     from opencrab.ports.demo_world import OpenDemoWorld
 
 DATA = Path("data")
@@ -24,7 +25,11 @@ DATA = Path("data")
 
 @dataclass(frozen=True)
 class UpOptions:
-    """The options of `up`; without a port it is the configured one or the next free one."""
+    """The options of `up`; without a port it is the configured one or the next free one.
+
+    `usual_data` is the data folder of commands without `--data`, and `config` the owner's settings
+    file, which must exist if it is `config_named`.
+    """
 
     port: int | None = None
     host: str = "127.0.0.1"
@@ -32,6 +37,16 @@ class UpOptions:
     provider: str | None = None
     language: CliLanguage = EN
     opens_page: bool = False
+    usual_data: Path = DATA
+    config: Path | None = None
+    config_named: bool = False
+
+    @property
+    def places(self) -> "SettingsPaths":
+        """Where the owner's settings are."""
+        from opencrab.ports.configuration import SettingsPaths
+
+        return SettingsPaths(self.config, self.data, self.config_named, str(self.language))
 
 
 class Launch(Protocol):
@@ -44,7 +59,7 @@ class NewestPrices(Protocol):
     """A function that fetches the public price list and returns the prices that have changed.
 
     `limits` are the most input tokens of each model; with `allow_lower` no price is refused for
-    being low.
+    being low. `places` are those of the settings, which name the list.
     """
 
     def __call__(
@@ -54,6 +69,7 @@ class NewestPrices(Protocol):
         /,
         *,
         allow_lower: bool = False,
+        places: "SettingsPaths",
     ) -> "NewPrices": ...
 
 
@@ -68,7 +84,7 @@ class RelayWay:
     """The relay's connection to OpenCrab: how items are posted, and where agents listen.
 
     `tell` reports events: `ready`, `waits` or `refused`, with details. `data` has the secrets,
-    `memory` the position up to which messages were posted.
+    `memory` the position up to which messages were posted. `places` are those of the settings.
     """
 
     bring: Bring
@@ -76,6 +92,7 @@ class RelayWay:
     tell: Callable[..., None]
     data: Path
     memory: Path
+    places: "SettingsPaths"
 
 
 class LaunchRelay(Protocol):
@@ -120,7 +137,7 @@ class StoppedCheck(Protocol):
 class CheckStopped(Protocol):
     """A function that checks a data folder while no OpenCrab answers at an address."""
 
-    def __call__(self, data: Path, url: str, language: str, /) -> "Sequence[StoppedCheck]": ...
+    def __call__(self, places: "SettingsPaths", url: str, /) -> "Sequence[StoppedCheck]": ...
 
 
 @dataclass(frozen=True)
@@ -132,8 +149,7 @@ class Options:
     `sheet` loads AWS prices, `prices` loads model prices, and `now` is this computer's clock;
     commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
     simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab; `examine`
-    checks an installation that does not run; `settings` returns the names of all settings, their
-    values and where each comes from.
+    checks an installation that does not run; `configuration` opens the settings files.
     """
 
     url: str | None = None
@@ -157,4 +173,16 @@ class Options:
     backups: "Callable[[], Backups] | None" = None
     launch: Launch | None = None
     examine: CheckStopped | None = None
-    settings: "Callable[[], Sequence[tuple[str, object, str]]] | None" = None
+    configuration: "OpenConfiguration | None" = None
+    config: Path | None = None
+    config_named: bool = False
+    usual_data: Path = DATA
+    data_named: bool = False
+    data_home: str = ""
+
+    @property
+    def places(self) -> "SettingsPaths":
+        """Where the owner's settings are."""
+        from opencrab.ports.configuration import SettingsPaths
+
+        return SettingsPaths(self.config, self.data, self.config_named, str(self.language))

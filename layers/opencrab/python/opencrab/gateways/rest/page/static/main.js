@@ -73,7 +73,7 @@ function showSignIn(/** @type {any} */ error = null, secret = "") {
       element("h2", {}, text("where_is_my_key")),
       element("dl", {},
         command("key_link", "opencrab open"),
-        command("key_here", "cat data/owner.key"),
+        command("key_here", "cat ~/.local/share/opencrab/owner.key"),
         command("key_aws", "cat ~/.opencrab/STAGE-ACCOUNT-REGION.key"),
         command("key_other", "opencrab admin keys create NAME --scope chat"))));
   input.value = secret;
