@@ -93,6 +93,49 @@ def test_a_kind_of_task_has_one_use_before_and_after_actions(
     assert turn_think_context(text, Trigger.MESSAGE, acting=acting).use is use
 
 
+SMALL_TALK = (
+    "I need a plan B in case it rains lol",
+    "I need a phone plan",
+    "give me the floor plan",
+    "I'm torn between pizza and sushi",
+    "I can't decide what to eat",
+    "Should I bring an umbrella or not?",
+    "The kids can't choose a movie",
+    "He can't decide anything",
+    "I have proof of purchase",
+    "Where can I get proof of vaccination?",
+    "お昼ご飯、何にしようか迷っています",
+    "どっちの服にするか迷ってる",
+    "道に迷っています",
+    "最近、腰痛に悩んでいます",
+    "先生に相談して悩んでいたことが解決した",
+    "コーヒーがいいか、それとも紅茶がいい?",
+    "よく考えてみたら昨日だった",
+    "プレゼント、よく考えてくれてありがとう",
+    "旅行のプランを考えてくれてありがとう!",
+    "在職証明を書いてもらった",
+)
+DILEMMAS = (
+    "Should I take the job in Osaka or stay with my team?",
+    "I honestly can't decide whether to sell the house",
+    "転職するかどうか悩んでいます",
+    "家を買うか借りるか迷っています。",
+    "服薬をやめるか迷っています",
+    "料理人に転職すべきか、今の会社に残るべきか、ずっと悩んでいます。給料は下がるけれど、やりがいは"
+    "ありそうです。家族はどちらでもいいと言っていますが、食べていけるか心配です。返事は来週の金曜日までです。",
+)
+
+
+@pytest.mark.parametrize("text", SMALL_TALK)
+def test_small_talk_never_asks_the_dearest_model(text: str) -> None:
+    assert turn_think_context(text, Trigger.MESSAGE).use is Use.CONVERSATION
+
+
+@pytest.mark.parametrize("text", DILEMMAS)
+def test_a_choice_of_weight_asks_the_best_model(text: str) -> None:
+    assert turn_think_context(text, Trigger.MESSAGE).use is Use.THINKING
+
+
 def test_simple_code_is_not_for_the_dearest_model() -> None:
     assert turn_think_context("implement fizzbuzz in python", Trigger.MESSAGE).tier == 2
 

@@ -84,3 +84,15 @@ def test_a_model_that_needs_an_inference_profile_is_explained() -> None:
 def test_a_body_that_is_no_json_is_quoted() -> None:
     error = bedrock_error(Reply(502, b"<html>bad gateway</html>", {}), PARTY)
     assert (error.fault, "bad gateway" in error.message) == (Fault.SERVER_ERROR, True)
+
+
+def test_a_refused_signature_does_not_repeat_the_session_token() -> None:
+    message = (
+        "The request signature we calculated does not match the signature you provided. Check your "
+        "AWS Secret Access Key and signing method.\n\nThe Canonical String for this request should "
+        "have been\n'POST\n/model/m/converse\n\nhost:h\nx-amz-security-token:IQoJb3JpZ2luX2Vj"
+    )
+    error = _error(403, "InvalidSignatureException", message)
+    assert error.fault is Fault.AUTH
+    assert "signing method" in error.message
+    assert "IQoJ" not in f"{error.message} {error.cure}"

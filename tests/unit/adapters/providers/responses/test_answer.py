@@ -137,6 +137,12 @@ def test_what_is_no_answer_is_a_failure() -> None:
     assert caught.value.fault is Fault.NONSENSE
 
 
+@pytest.mark.parametrize("kind", [["message"], {"a": 1}, None, 3])
+def test_an_item_that_is_none_does_not_cost_the_answer(kind: Any) -> None:
+    answer = WIRE.from_wire({"output": [{"type": kind}, _said("はい")], "usage": USAGE}, PARTY)
+    assert answer.text == "はい"
+
+
 @given(anything)
 def test_any_json_becomes_an_answer_or_a_failure(body: Any) -> None:
     try:

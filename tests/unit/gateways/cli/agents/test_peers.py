@@ -84,6 +84,17 @@ def test_promises_are_listed_with_how_they_were_judged(
     assert as_json["received"][0]["status"] == "broken"
 
 
+@pytest.mark.parametrize(("language", "head"), [("en", "to"), ("ja", "相手")])
+def test_a_promise_that_an_agent_made_says_to_whom(
+    program: Program, server: Server, language: str, head: str
+) -> None:
+    made = {**PROMISE, "name": "Ada", "to": ["b1", "gone"]}
+    server.on("GET /agents/a1/promises", ok({"made": [made], "received": []}))
+    told = program.run("--language", language, "agents", "promises", "Ada").out
+    assert told.splitlines()[1].startswith(head)
+    assert "Botan, gone" in told
+
+
 @pytest.mark.parametrize(("language", "words"), [("en", "promised nothing"), ("ja", "ありません")])
 def test_an_agent_without_promises_is_said(
     program: Program, server: Server, language: str, words: str

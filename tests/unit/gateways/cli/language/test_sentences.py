@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from opencrab.domain.models.routing import Use
+from opencrab.domain.turn.task_type import TaskType
 from opencrab.gateways import cli
 from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.language.sentences import (
@@ -216,6 +218,11 @@ def test_a_word_of_opencrab_is_shown_as_a_word() -> None:
     assert SentenceCatalog(EN).term("risk_tolerance") == "risk tolerance"
     assert SentenceCatalog(JA).term("risk_tolerance") == "リスク許容度"
     assert SentenceCatalog(JA).term("something new") == "something new"
+
+
+def test_every_task_type_and_use_has_its_japanese_word() -> None:
+    words = SentenceCatalog(JA)
+    assert not [each for each in (*TaskType, *Use) if words.term(each) == each]
 
 
 @for_each("path", sorted(PAGES))

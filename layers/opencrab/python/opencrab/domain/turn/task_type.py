@@ -92,7 +92,7 @@ _ROUTINE = {Trigger.HEARTBEAT, Trigger.EVENT, Trigger.COMPACTION, Trigger.EMBEDD
 
 
 def _words(english: str, japanese: str) -> str:
-    return rf"\b(?:{english})\b|{japanese}"
+    return rf"(?:\b(?:{english})\b|{japanese})"
 
 
 _ASKING = r"(?:(?:^|[.?!,;:\n]\s*)|please |pls |you |me |us |to |and |let's )"
@@ -103,16 +103,29 @@ _DESIGNED = (
 )
 """What a new one of may be asked for, with the words before it."""
 
-_ENDS = r"(?:ください|下さい|ほしい|欲しい|もらえ|くれ|[。、!\uff01\n]|$)"
+_ENDS = r"(?:ください|下さい|ほしい|欲しい|(?:もらえ|くれ)(?!た|て|まし)|[。、!\uff01\n]|$)"
+"""How a request ends; thanks for what was done is none."""
+
 _PLEASE = rf"(?:して|を考えて|を提案して){_ENDS}"
 _PLANNED = (
-    r"(?:(?!(?:to|about|for|of|on|in|with|from|called|named)\b)[\w/'-]+ ){0,4}"
-    r"(?:plan|strategy|roadmap|itinerary)\b(?!\.\w)"
+    r"(?:(?!(?:to|about|for|of|on|in|with|from|called|named|phone|cell|mobile|data|insurance|floor|"
+    r"pricing|payment)\b)[\w/'-]+ ){0,4}"
+    r"(?:plan|strategy|roadmap|itinerary)\b(?!\.\w| [b-d]\b)"
 )
 _MADE = (
     rf"(?:(?:立て|考え|作っ|つくっ|作成し|練っ|組ん|組み立て|提案し|書い|出し)て{_ENDS}|"
     r"(?:立て|考え|作り|つくり|練り|組み)たい|願い(?:します|でき|したい))"
 )
+_SMALL = (
+    r"\b(?:eat|food|snack|lunch|dinner|breakfast|dessert|cook|pizza|pasta|sushi|ramen|burgers?|"
+    r"coffee|tea|drink|wear|dress|shirt|shoes|outfit|colou?rs?|nails?|movie|song|umbrella)\b|"
+    r"ご飯|ごはん|[朝昼夕]食|[昼夕]飯|ランチ|おやつ|献立|メニュー|食べ|飲[むもみ]|ラーメン|うどん|"
+    r"パスタ|ピザ|寿司|カレー|コーヒー|紅茶|(?<![制不])服(?![用薬])|靴|髪型|ネイル|何色|の色|映画|傘|"
+    r"お風呂"
+)
+"""What a choice in a short message is small talk about."""
+
+_HARD = rf"\A(?!(?=[\s\S]{{0,80}}\Z)[\s\S]*(?:{_SMALL}))[\s\S]*?"
 
 _KINDS = (
     (
@@ -144,26 +157,39 @@ _KINDS = (
         ),
     ),
     (
-        # A proof, a plan that is asked for, or a choice that somebody cannot make.
+        # A proof or a plan that is asked for.
         TaskType.REASONING,
         _words(
-            r"prove (?:that|it|this|why|the|there|or disprove)|proof (?:of|that)|disprove|"
+            r"prove (?:that|it|this|why|the|there|or disprove)|proof that|disprove|"
+            r"proof of (?!(?:address|age|concept|delivery|employment|funds|id|identity|income|"
+            r"insurance|life|ownership|payment|postage|purchase|residen\w+|vaccination)\b)|"
             r"(?:derive|deduce) (?:the|a|an|that|this|from)|logic puzzle|"
             r"think (?:hard|carefully|step by step)|(?:think|reason) (?:this |it )?through|"
-            r"dilemma|torn between|"
-            r"(?:can(?:'|’)?t|cannot|help me|hard to|struggling to) (?:decide|choose)|"
-            r"should (?:i|we) [^.?!\n]{3,120}\bor (?:should|rather|stay|keep|just|not|would)\b|"
             rf"(?:make|draft|draw up|write|work out|give|come up with|create|build|outline|propose|"
             rf"prepare|sketch|suggest) (?:me |us )?(?:a|an|the|our|my) {_PLANNED}|"
             rf"(?:need|want) (?:a|an) {_PLANNED}|"
             rf"{_ASKING}(?:help me (?:to )?)?plan (?:out )?(?:my|our|the|a|an|how)",
-            r"証明(?:し(?:て|たい|なさい|ろ)|せよ|を(?:書|考|示|し)|でき(?:ます|る))|導出(?:し|せよ)|"
-            r"論理パズル|(?:じっくり|よく|順を追って|筋道を立てて)考えて|ジレンマ|板挟み|"
-            r"(?:迷って|決めかねて|悩んで)(?:い|る|ま|て)|"
-            r"べき(?:です|でしょう)?か[、,]?[^。?!\uff1f\uff01\n]{0,60}べき(?:です|でしょう)?か|"
-            r"か[、,]?それとも[^。\n]{0,60}(?:べき|いい|良い|よい)|"
+            r"(?<!在職|在学|卒業|身分|退職|就労|勤務|納税|収入|居住|成績|出席|残高)証明"
+            r"(?:し(?:て|たい|なさい|ろ)|せよ|を(?:書|考|示|し)|でき(?:ます|る))|導出(?:し|せよ)|"
+            r"論理パズル|(?:じっくり|順を追って|筋道を立てて)考えて|"
+            rf"よく考えて(?:から|答え|{_ENDS})|"
             r"(?:計画|プラン|戦略|ロードマップ|段取り|旅程|対策)[^。?!\uff1f\uff01\n]{0,12}"
             rf"{_MADE}",
+        ),
+    ),
+    (
+        # A choice that somebody who writes cannot make, unless it is a small one.
+        TaskType.REASONING,
+        _HARD
+        + _words(
+            r"dilemma|torn between|(?:help me|hard to|struggling to) (?:decide|choose)|"
+            r"(?:(?:i|we)(?: \w+)? |(?:^|[.?!,;:\n]) ?)(?:can(?:'|’)?t|cannot) (?:decide|choose)|"
+            r"should (?:i|we) [^.?!\n]{3,120}\bor (?:should|rather|stay|keep|just|not|would)\b",
+            r"ジレンマ|板挟み|決めかねて(?:い|る|ま|て)|"
+            r"(?<!道に|道を|道で|駅で|森で)迷って(?:い(?!た|て)|る|ま)|"
+            r"(?:[かでを、]|ずっと|とても|すごく)悩んで(?:い(?!た|て)|る|ま)|"
+            r"べき(?:です|でしょう)?か[、,]?[^。?!\uff1f\uff01\n]{0,60}べき(?:です|でしょう)?か|"
+            r"か[、,]?それとも[^。\n]{0,60}(?:べき|いい|良い|よい)",
         ),
     ),
     (

@@ -55,6 +55,7 @@ _BY_WORDS = (
     (Fault.QUOTA_SPENT, ("tokens per day", "too many tokens per day")),
     (Fault.AUTH, ("security token", "operation not allowed", "api key")),
 )  # fmt: skip
+_SIGNED = "The Canonical String"
 _WORDS_DECIDE = frozenset({Fault.BAD_REQUEST, Fault.RATE_LIMITED, Fault.SERVER_ERROR})
 _SENTENCES = {
     Fault.AUTH: "AWS refused the role, profile or {key} of {party.provider}: {told}",
@@ -97,6 +98,8 @@ def bedrock_error_of_body(
     fields = dict_or_empty(body)
     words = fields.get("message") or fields.get("Message") or fields.get("originalMessage") or body
     told = wire_vendor_message(words)
+    # A refused signature is explained with the headers that were sent, also the session token.
+    told = told.partition(_SIGNED)[0].rstrip() or "the signature does not match"
     fault = _fault(kind, status, told.lower())
     sentence = _SENTENCES.get(fault, "{party.provider} failed: {told}")
     cure, key = _CURES.get(fault), wire_refusal_key_place(party)

@@ -45,7 +45,8 @@ def responses_answer(body: Any, party: ErrorParty, counting: Counting) -> ModelA
             Fault.NONSENSE,
             usage=usage if usage.is_counted else None,
         )
-    output = [dict_or_empty(item) for item in list_or_empty(fields["output"])]
+    items = map(dict_or_empty, list_or_empty(fields["output"]))
+    output = [item for item in items if isinstance(item.get("type"), str)]
     finish = _finish(fields)
     words = repair_wire_text(_texts(output)).strip()
     calls = _calls(output)

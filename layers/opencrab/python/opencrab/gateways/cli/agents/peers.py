@@ -64,18 +64,28 @@ def list_promises(terminal: Terminal, agent: AgentName) -> None:
     if terminal.options.json:
         terminal.json(promises)
         return
-    for key in ("made", "received"):
-        if promises[key]:
-            terminal.print_sentence(f"promises_{key}", name=found["name"])
-            heads = ("agent", "what", "deadline", "status", "reason")
-            terminal.table(heads, [_promise_row(terminal, each) for each in promises[key]])
+    if promises["made"]:
+        names = {each["id"]: each["name"] for each in terminal.client.items("agents")}
+        terminal.print_sentence("promises_made", name=found["name"])
+        rows = [
+            _promise_row(terminal, each, ", ".join(names.get(to, to) for to in each["to"]))
+            for each in promises["made"]
+        ]
+        terminal.table(("promised_to", *_PROMISE_HEADS), rows)
+    if promises["received"]:
+        terminal.print_sentence("promises_received", name=found["name"])
+        rows = [_promise_row(terminal, each, each["name"]) for each in promises["received"]]
+        terminal.table(("agent", *_PROMISE_HEADS), rows)
     if not (promises["made"] or promises["received"]):
         terminal.print_sentence("promises_none", name=found["name"])
 
 
-def _promise_row(terminal: Terminal, promise: dict[str, Any]) -> tuple[str, ...]:
+_PROMISE_HEADS = ("what", "deadline", "status", "reason")
+
+
+def _promise_row(terminal: Terminal, promise: dict[str, Any], other: str) -> tuple[str, ...]:
     return (
-        promise["name"],
+        other,
         promise["what"],
         format_time_for_terminal(promise["due"]),
         terminal.words.term(promise["status"]),
