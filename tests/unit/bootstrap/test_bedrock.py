@@ -75,9 +75,21 @@ def test_a_request_is_signed_as_botocore_signs_it(method: str, url: str, body: b
 @pytest.mark.usefixtures("_process_credentials")
 def test_an_address_without_a_region_takes_the_machines() -> None:
     headers = sign_bedrock_request(
-        "POST", "https://vpce.example/model/m/converse", b"", "eu-west-3"
+        "POST", "https://vpce-1.amazonaws.com/model/m/converse", b"", "eu-west-3"
     )
     assert "/eu-west-3/bedrock/aws4_request" in headers["authorization"]
+
+
+@pytest.mark.usefixtures("_process_credentials")
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "amazonaws.com.evil.example", "evilamazonaws.com", "x@evil.example"],
+)
+def test_no_signature_goes_to_a_host_that_is_not_awss(host: str) -> None:
+    with pytest.raises(Unavailable, match="no address of AWS"):
+        sign_bedrock_request("POST", f"https://{host}/model/m/converse", b"{}", "us-east-1")
+    local = sign_bedrock_request("POST", "http://127.0.0.1:9/model/m/converse", b"{}", "us-east-1")
+    assert "Authorization" in {name.title() for name in local}
 
 
 def test_a_profile_that_is_not_there_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:

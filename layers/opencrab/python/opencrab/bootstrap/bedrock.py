@@ -23,6 +23,7 @@ _NAMED = (
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 )
 _REGION_IN_HOST = re.compile(r"\.([a-z]{2}(?:-[a-z]+)+-[0-9])\.")
+_AWS_HOSTS = (".amazonaws.com", ".amazonaws.com.cn")
 _LOG_IN = "set AWS_PROFILE or AWS_ACCESS_KEY_ID, or log in again, for example with `aws sso login`"
 _NO_BOTOCORE = "its AWS credentials need botocore: pip install 'opencrab[aws]'"
 
@@ -83,7 +84,8 @@ def sign_bedrock_request(method: str, url: str, body: bytes, region: str) -> dic
     """Return the headers that sign a request with the process's current AWS credentials.
 
     The region is that of the URL's host, or else the given one. Raises Unavailable without
-    credentials.
+    credentials, and for a host that is neither AWS's nor this machine, since a signature of a role
+    carries its session token.
     """
     import hashlib
     from urllib.parse import quote, urlsplit
@@ -94,8 +96,15 @@ def sign_bedrock_request(method: str, url: str, body: bytes, region: str) -> dic
         aws_process_credentials,
     )
     from opencrab.adapters.door.aws import Credentials, Signer
+    from opencrab.adapters.providers.wire.address import is_this_machine
     from opencrab.adapters.system_clock import SystemClock
 
+    parts = urlsplit(url)
+    if not ((parts.hostname or "").endswith(_AWS_HOSTS) or is_this_machine(url)):
+        raise Unavailable(
+            f"{parts.netloc!r} is no address of AWS: AWS credentials are not sent there",
+            cure="set base_url to an address that ends with amazonaws.com, or use a key of its own",
+        )
     try:
         now = aws_process_credentials()
     except Unavailable as error:
@@ -103,7 +112,6 @@ def sign_bedrock_request(method: str, url: str, body: bytes, region: str) -> dic
     except AWS_ERRORS as error:
         why = aws_error_code(error)
         raise Unavailable(f"there are no valid AWS credentials: {why}", cure=_LOG_IN) from error
-    parts = urlsplit(url)
     found = _REGION_IN_HOST.search(parts.netloc)
     credentials = Credentials(now.access_key, now.secret_key, now.token or "")
     signer = Signer("bedrock", found[1] if found else region, credentials)
