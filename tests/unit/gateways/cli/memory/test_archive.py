@@ -83,6 +83,20 @@ def test_an_export_that_breaks_off_leaves_no_file(
     assert list(tmp_path.glob(".*")) == []
 
 
+def test_a_server_without_parts_is_to_be_started_again(
+    program: Program, server: Server, tmp_path: Path
+) -> None:
+    archive = httpx.Response(200, content=b"PK", headers={"Content-Type": "application/zip"})
+    server.on(f"GET {PLACE}/export", archive)
+    target = tmp_path / "記憶.zip"
+    shown = program.run("memory", "export", str(target))
+    assert "is of an earlier version" in shown.err
+    assert "opencrab up" in shown.err
+    shown = program.run("memory", "export", str(target), LANG="ja_JP.UTF-8")
+    assert "以前のバージョン" in shown.err
+    assert not target.exists()
+
+
 def test_an_export_leaves_alone_what_was_written_meanwhile(
     program: Program, server: Server, tmp_path: Path
 ) -> None:
