@@ -93,5 +93,16 @@ def test_each_character_that_becomes_a_letter_is_normalized() -> None:
     assert joined == []
 
 
+def test_a_mark_that_joins_is_found_behind_another_mark() -> None:
+    missed = [
+        text
+        for number in range(0x300, 0x110000)
+        if unicodedata.combining(mark := chr(number))
+        and (text := f"a{mark}\u0301")
+        and _letters(unicodedata.normalize("NFKC", text)) != _letters(_normalize_letters(text))
+    ]
+    assert missed == []
+
+
 def _letters(text: str) -> str:
     return "".join(each for each in text.casefold() if each.isalnum())

@@ -119,6 +119,19 @@ class Moments:
         return seconds
 
 
+def test_who_begins_to_wait_when_the_process_ends_is_not_kept(home: Home) -> None:
+    watch = FeedWatch(feed_of(home))
+
+    async def wait_late() -> bool:
+        watch.start(asyncio.get_running_loop())
+        watch.stop()
+        await asyncio.sleep(0)
+        async with watch.watching("s", settled=True) as next_change:
+            return await asyncio.wait_for(next_change(10 * PATIENCE), PATIENCE)
+
+    assert asyncio.run(wait_late())
+
+
 def test_first_words_wake_everybody_at_once_and_more_of_them_only_now_and_then(home: Home) -> None:
     watch, loop = FeedWatch(feed_of(home)), Moments()
 

@@ -19,7 +19,7 @@ from opencrab.engine.memory.archive.rows import (
 )
 from opencrab.engine.memory.archive.writer import ArchiveWriter
 from opencrab.engine.runtime import Runtime
-from tests.contract.example import admission, turn
+from tests.contract.example import admission, line, session, turn
 from tests.unit.engine.archiving import NOW, installation, keep, memory
 
 EVERYTHING = ExportSelection()
@@ -78,6 +78,25 @@ def test_a_zip_without_a_limit_can_be_read(runtime: Runtime) -> None:
         assert written.testzip() is None
         assert written.read("memory.jsonl").count(b"\n") == 1
         assert "sessions.jsonl" not in written.namelist()
+
+
+def test_of_many_sessions_only_one_is_held(runtime: Runtime) -> None:
+    into, held = io.BytesIO(), list[io.BytesIO]()
+
+    def spool() -> io.BytesIO:
+        held.append(io.BytesIO())
+        return held[-1]
+
+    with ArchiveWriter(into, "mika", NOW, sessions=True, spool=spool) as archive:
+        for number in range(50):
+            archive.add("session", session(f"s{number}", "mika", name=f"雑談{number}"))
+            archive.add("line", line(f"{number}番の話", f"s{number}", sequence=1))
+        assert len(held) <= 2
+    with zipfile.ZipFile(into) as written:
+        told = written.read("sessions/s7.md").decode()
+        assert told.startswith("# 雑談7\n")
+        assert told.endswith("> 7番の話\n")
+        assert told.count("番の話") == 1
 
 
 def test_a_zip_that_gets_too_large_is_given_up_at_once(runtime: Runtime) -> None:

@@ -1,6 +1,7 @@
 """Archives at the terminal: a zip is written where none is, and sent as it is."""
 
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -80,6 +81,74 @@ def test_an_export_that_breaks_off_leaves_no_file(
     assert "the disk is full" in shown.err
     assert list(tmp_path.glob("*記憶*")) == []
     assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_server_without_parts_is_to_be_started_again(
+    program: Program, server: Server, tmp_path: Path
+) -> None:
+    archive = httpx.Response(200, content=b"PK", headers={"Content-Type": "application/zip"})
+    server.on(f"GET {PLACE}/export", archive)
+    target = tmp_path / "記憶.zip"
+    shown = program.run("memory", "export", str(target))
+    assert "is of an earlier version" in shown.err
+    assert "opencrab up" in shown.err
+    shown = program.run("memory", "export", str(target), LANG="ja_JP.UTF-8")
+    assert "以前のバージョン" in shown.err
+    assert not target.exists()
+
+
+def test_an_export_leaves_alone_what_was_written_meanwhile(
+    program: Program, server: Server, tmp_path: Path
+) -> None:
+    target = tmp_path / "out" / "記憶.zip"
+    target.parent.mkdir()
+
+    def write_meanwhile(request: httpx.Request) -> httpx.Response:
+        target.write_bytes(b"of somebody else")
+        return export(request)
+
+    server.on(f"GET {PLACE}/export", write_meanwhile)
+    shown = program.run("memory", "export", str(target))
+    assert shown.code != 0
+    assert "--force" in shown.err
+    assert target.read_bytes() == b"of somebody else"
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_two_exports_to_one_file_do_not_mix(
+    program: Program, server: Server, tmp_path: Path
+) -> None:
+    target, names = tmp_path / "out" / "記憶.zip", list[set[str]]()
+    target.parent.mkdir()
+
+    def export_at_the_same_time(request: httpx.Request) -> httpx.Response:
+        names.append({each.name for each in target.parent.iterdir()})
+        if len(names) == 1:
+            assert program.run("memory", "export", str(target)).code == 0
+        return export(request)
+
+    server.on(f"GET {PLACE}/export", export_at_the_same_time)
+    assert program.run("memory", "export", str(target), "--force").code == 0
+    assert len(names[1]) == 2
+    with zipfile.ZipFile(target) as archive:
+        assert archive.testzip() is None
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_link_is_written_through_and_a_device_is_refused(
+    program: Program, tmp_path: Path
+) -> None:
+    kept, link, pipe = tmp_path / "kept.zip", tmp_path / "newest.zip", tmp_path / "pipe"
+    kept.write_bytes(b"")
+    link.symlink_to(kept)
+    assert program.run("memory", "export", str(link), "--force").code == 0
+    assert link.is_symlink()
+    assert zipfile.is_zipfile(kept)
+    os.mkfifo(pipe)
+    refused = program.run("memory", "export", str(pipe), "--force")
+    assert refused.code != 0
+    assert str(pipe) in refused.err.replace("\n", "")
+    assert pipe.is_fifo()
 
 
 def test_an_import_is_sent_whole_and_told_in_numbers(

@@ -2,12 +2,16 @@
 
 import asyncio
 import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import FastAPIError
+from fastapi.routing import APIRoute
 from starlette.routing import Match
 
 from opencrab.gateways.rest.http.lazy_route import LazyParts, LazyRoute, may_match_template
@@ -66,6 +70,40 @@ def _route() -> LazyRoute:
     (route,) = router.routes
     assert isinstance(route, LazyRoute)
     return route
+
+
+def test_who_asks_while_a_route_is_worked_out_gets_it_whole() -> None:
+    router, others = APIRouter(route_class=LazyRoute), ThreadPoolExecutor(1)
+    asked: list[Future[Any]] = []
+
+    def ask_a_second_time(route: APIRoute) -> str:
+        asked.append(others.submit(lambda: route.app))
+        wait(asked, timeout=0.05)
+        return "crabs"
+
+    @router.get("/crabs", generate_unique_id_function=ask_a_second_time)
+    def get_crabs() -> str:
+        return ""
+
+    (route,) = router.routes
+    assert isinstance(route, LazyRoute)
+    with others:
+        assert route.unique_id == "crabs"
+        assert asked[0].result() is route.app
+
+
+def test_a_mistake_in_a_route_is_told_to_each_request() -> None:
+    router = APIRouter(route_class=LazyRoute)
+
+    @router.get("/crabs")
+    def get_crabs(crab: threading.Event) -> str:
+        return str(crab)
+
+    (route,) = router.routes
+    assert isinstance(route, LazyRoute)
+    for _ in range(2):
+        with pytest.raises(FastAPIError, match="Event"):
+            _ = route.app
 
 
 def test_a_route_of_another_path_is_not_worked_out() -> None:

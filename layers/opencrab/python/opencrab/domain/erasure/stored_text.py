@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable
 
 _CHANGING = re.compile(
     "[\u00aa\u00b2\u00b3\u00b5\u00b9\u00ba\u00bc-\u00be\u0132-\u0149\u017f\u01c4-\u01f3\u02b0-\u0385"
-    "\u03d0-\u03f9\u0587-\u0678\u093c-\u0f69\u102e-\u11c2\u1b35-\u1dbf\u1e9a\u1e9b\u1f71-\u1ffe"
-    "\u2070-\u20a8\u2100-\u2189\u2460-\u24ea\u2adc-\u2fd5\u3038-\u303a\u3099-\u309f\u30ff-\u33ff"
-    "\ua69c-\ua770\ua7f2-\uab69\uf900-\ufdfc\ufe70-\ufefc\uff10-\uff19\uff21-\uff3a\uff41-\uff5a"
-    "\uff66-\uffdc\U00010781-\U00011930\U0001d400-\U0001d7ff\U0001ee00-\U0001fbf9"
-    "\U0002f800-\U0002fa1d]+"
+    "\u03d0-\u03f9\u0483-\u0487\u0587-\u0fc6\u102e-\u135f\u1714-\u1dff\u1e9a\u1e9b\u1f71-\u1ffe"
+    "\u2070-\u20f0\u2100-\u2189\u2460-\u24ea\u2adc-\u2fd5\u302a-\u302f\u3038-\u303a\u3099-\u309f"
+    "\u30ff-\u33ff\ua66f-\ua770\ua7f2-\uabed\uf900-\ufdfc\ufe20-\ufe2f\ufe70-\ufefc\uff10-\uff19"
+    "\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc\U000101fd-\U00011d97\U00016af0-\U00016ff1"
+    "\U0001bc9e\U0001d165-\U0001d7ff\U0001e000-\U0001fbf9\U0002f800-\U0002fa1d]+"
 )
-"""Characters that NFKC changes into letters or digits, or joins with the one before.
+"""Characters that NFKC changes into letters or digits, joins with the one before, or reorders.
 
 Ranges are wider than that where nobody would notice. Full-width punctuation is not among them.
 """

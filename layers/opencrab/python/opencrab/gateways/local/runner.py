@@ -88,8 +88,10 @@ class FeedWatch:
         self._waiting.setdefault(key, set()).add(event)
 
         async def next_change(seconds: float) -> bool:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(event.wait(), seconds)
+            # Nobody wakes who comes after the end has woken all.
+            if not self._stopping.is_set():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(event.wait(), seconds)
             event.clear()
             return self._stopping.is_set()
 

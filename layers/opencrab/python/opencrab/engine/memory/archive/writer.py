@@ -127,7 +127,8 @@ class ArchiveWriter:
         self._close()
         if self._session_id:
             self._copy(self._conversation, f"sessions/{self._session_id}.md")
-            self._conversation = self._spool()
+            self._conversation.seek(0)
+            self._conversation.truncate()
         self._session_id = ""
 
     def _finish(self) -> None:

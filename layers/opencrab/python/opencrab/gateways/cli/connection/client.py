@@ -152,8 +152,12 @@ class Client:
         """Fetch JSON Lines after a cursor; return them and the next cursor (unchanged if none)."""
         headers = {"Accept": "application/x-ndjson"}
         response = self._request("GET", parts, query={**query, "after": after}, headers=headers)
-        if response.is_success and "ndjson" in response.headers.get("Content-Type", ""):
+        kind = response.headers.get("Content-Type", "")
+        if response.is_success and "ndjson" in kind:
             return response.text, response.headers.get("X-OpenCrab-Next-Cursor", after)
+        if response.is_success and "zip" in kind:
+            # Its export has no parts yet.
+            raise self._unavailable("older_server", url=self.address.url)
         raise self._error(response, _json(response))
 
     def events(

@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from errno import EINVAL
 from functools import partial
+from os import strerror
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
+from tempfile import NamedTemporaryFile, SpooledTemporaryFile
 from typing import IO, Any
 
 from opencrab.domain.errors import Conflict
@@ -26,21 +28,38 @@ _NO_TIME = datetime(1980, 1, 1, tzinfo=UTC)
 def new_file_for_terminal(terminal: Terminal, file: Path, *, replace: bool) -> Iterator[IO[bytes]]:
     """Open a file that appears under its name only once it is complete.
 
-    Raises Invalid, and Conflict, before anything is written, if it exists and must not be replaced.
+    Raises Invalid, and Conflict if it exists and must not be replaced: before anything is written,
+    or at the end if somebody else wrote it meanwhile.
     """
-    part = file.with_name(f".{file.name}.part")
-    if not replace and file.exists():
-        raise Conflict(
-            terminal.words("place_taken", place=file), cure=terminal.words("place_taken_cure")
-        )
+    part: Path | None = None
     try:
-        with part.open("wb") as opened:
+        _require_free(terminal, file, replace=replace)
+        # A link stays a link: what it leads to is replaced.
+        target = file.resolve()
+        with NamedTemporaryFile(
+            dir=target.parent, prefix=".opencrab-", suffix=".part", delete=False
+        ) as opened:
+            part = Path(opened.name)
             yield opened
-        part.replace(file)
+        _require_free(terminal, file, replace=replace)
+        part.replace(target)
     except OSError as error:
         raise unusable_file_error(terminal, file, error) from error
     finally:
-        part.unlink(missing_ok=True)
+        if part is not None:
+            part.unlink(missing_ok=True)
+
+
+def _require_free(terminal: Terminal, file: Path, *, replace: bool) -> None:
+    if not file.exists():
+        return
+    if not replace:
+        raise Conflict(
+            terminal.words("place_taken", place=file), cure=terminal.words("place_taken_cure")
+        )
+    if not file.is_file():
+        # Such as a device, which a file must not take the place of.
+        raise unusable_file_error(terminal, file, OSError(EINVAL, strerror(EINVAL)))
 
 
 def write_memory_archive(

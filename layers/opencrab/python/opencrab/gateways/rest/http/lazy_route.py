@@ -6,6 +6,7 @@ routes a process needs a few. Here the first request whose path fits does that f
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from threading import RLock
 from typing import Any
 
 from fastapi.routing import APIRoute
@@ -16,6 +17,9 @@ _CHOSEN = "opencrab.route"
 """Where the route that answers is kept in an ASGI scope."""
 
 _COMPILED = ("path_regex", "path_format", "param_convertors")
+
+_WORKING_OUT = RLock()
+"""Held by the thread that works a route out: a request, or who asks for the OpenAPI document."""
 
 
 def may_match_template(template: list[str], segments: list[str]) -> bool:
@@ -57,13 +61,27 @@ class LazyRoute(APIRoute):
 
     def __getattr__(self, name: str) -> Any:
         """Work the route out; Python asks here only for attributes that are missing."""
-        if name.startswith("__") or "_declared" not in self.__dict__:
+        if name.startswith("__"):
             raise AttributeError(name)
-        if name in _COMPILED:
-            self.path_regex, self.path_format, self.param_convertors = compile_path(self.path)
-        else:
-            super().__init__(self.path, self.endpoint, **self.__dict__.pop("_declared"))
+        with _WORKING_OUT:
+            if name not in self.__dict__:
+                self._work_out(name)
         return getattr(self, name)
+
+    def _work_out(self, name: str) -> None:
+        declared = self.__dict__.pop("_declared", None)
+        if declared is None:
+            raise AttributeError(name)
+        try:
+            if name not in _COMPILED:
+                super().__init__(self.path, self.endpoint, **declared)
+                declared = None
+            else:
+                self.path_regex, self.path_format, self.param_convertors = compile_path(self.path)
+        finally:
+            # After an error too: the next request is to meet the same one.
+            if declared is not None:
+                self._declared = declared
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Compare the path; most routes say no by its segments alone."""
