@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from opencrab.engine.simulation.result import SimulationResult
     from opencrab.ports.backup import Backups
     from opencrab.ports.demo_world import OpenDemoWorld
+    from opencrab.ports.init_system import InitSystem
 
 DATA = Path("data")
 
@@ -133,7 +134,7 @@ class Options:
     commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
     simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab; `examine`
     checks an installation that does not run; `settings` returns the names of all settings, their
-    values and where each comes from.
+    values and where each comes from; `init_system` finds what runs programs in the background here.
     """
 
     url: str | None = None
@@ -158,3 +159,4 @@ class Options:
     launch: Launch | None = None
     examine: CheckStopped | None = None
     settings: "Callable[[], Sequence[tuple[str, object, str]]] | None" = None
+    init_system: "Callable[[], InitSystem | None] | None" = None
