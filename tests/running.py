@@ -91,10 +91,12 @@ def server(
     script: Path | None = None,
     opencrab: Sequence[str] = (str(OPENCRAB),),
     more: Mapping[str, str] | None = None,
+    folder: Path | None = None,
 ) -> Iterator[Server]:
     """`opencrab up` on a data directory, ready; with a stub model, or the scripted one.
 
-    With `more` settings in the environment it chooses its model by them. `opencrab` is the command.
+    With `more` settings in the environment it chooses its model by them. `opencrab` is the command,
+    which runs in `folder`.
     """
     port = free_port()
     # Whoever tests may have settings of their own.
@@ -109,7 +111,9 @@ def server(
     elif more is None:
         command += ["--provider", "scripted"]
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, cwd=folder
+    )
     try:
         assert process.stdout is not None
         for row in process.stdout:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from opencrab.gateways.cli.terminal.options import RelayWay, UpOptions
     from opencrab.ports.configuration import Configuration, SettingsPaths
     from opencrab.ports.demo_world import DemoWorldProcess
+    from opencrab.ports.init_system import InitSystem
 
 
 def command() -> None:
@@ -53,8 +54,15 @@ def _program() -> "Callable[[], object]":
         backups=local_backups,
         examine=_examine_stopped,
         configuration=_configuration,
+        init_system=_init_system,
     )
     return build_cli(_up, outside)
+
+
+def _init_system() -> "InitSystem | None":
+    from opencrab.bootstrap.local.init_system import local_init_system
+
+    return local_init_system()
 
 
 def _now() -> "datetime":

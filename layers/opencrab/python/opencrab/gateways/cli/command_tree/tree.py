@@ -263,6 +263,12 @@ _TREE = (
         section=_OPERATION,
     ),
     CommandNode(
+        "service",
+        "Run OpenCrab in the background with systemd or launchd.",
+        table="server.init_system:COMMANDS",
+        section=_OPERATION,
+    ),
+    CommandNode(
         "completion",
         "Print a script that completes commands, options and agents in your shell.",
         "completion.completion:print_completion",

@@ -1,4 +1,4 @@
-"""The server: the command that runs it on this computer.
+"""The server: the commands that run it on this computer, in a terminal or in the background.
 
 How it runs is known by `bootstrap/local`.
 """

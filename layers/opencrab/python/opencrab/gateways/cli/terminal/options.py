@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from opencrab.ports.backup import Backups
     from opencrab.ports.configuration import OpenConfiguration, SettingsPaths
     from opencrab.ports.demo_world import OpenDemoWorld
+    from opencrab.ports.init_system import InitSystem
 
 DATA = Path("data")
 
@@ -149,7 +150,8 @@ class Options:
     `sheet` loads AWS prices, `prices` loads model prices, and `now` is this computer's clock;
     commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
     simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab; `examine`
-    checks an installation that does not run; `configuration` opens the settings files.
+    checks an installation that does not run; `configuration` opens the settings files;
+    `init_system` finds what runs programs in the background here.
     """
 
     url: str | None = None
@@ -174,6 +176,7 @@ class Options:
     launch: Launch | None = None
     examine: CheckStopped | None = None
     configuration: "OpenConfiguration | None" = None
+    init_system: "Callable[[], InitSystem | None] | None" = None
     config: Path | None = None
     config_named: bool = False
     usual_data: Path = DATA
