@@ -17,7 +17,7 @@ TARGET = ROOT / "config" / "models.json"
 
 sys.path.insert(0, str(ROOT / "layers" / "opencrab" / "python"))
 
-from opencrab.adapters.providers.catalogue.prices import PriceEntry, read_price_list  # noqa: E402  - found just now
+from opencrab.adapters.providers.catalogue.prices import PriceEntry, read_provider_price_list  # noqa: E402  - found just now
 from opencrab.adapters.system_clock import SystemClock  # noqa: E402
 
 
@@ -89,7 +89,7 @@ def _plain(value: Any) -> Any:
 def main() -> None:
     """Write the file, dated today."""
     today = SystemClock().now().date()
-    listed = read_price_list(installed(), today)
+    listed = read_provider_price_list(installed(), today)
     text = document(listed, today, f"genai-prices {version('genai-prices')}")
     TARGET.write_text(text, encoding="utf-8")
     size = len(text.encode()) // 1024

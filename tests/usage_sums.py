@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.turn.task_type import turn_complexity_level
+from opencrab.domain.turn.task_type import complexity_level_of_turn
 from opencrab.domain.usage.call_summary import CallSummary
 from opencrab.domain.usage.ledger import Grouping, UsageRow
 
@@ -12,7 +12,7 @@ KEYS: dict[Grouping, Callable[[UsageRow], str]] = {
     Grouping.MODEL: lambda row: f"{row.provider}:{row.model}",
     Grouping.PURPOSE: lambda row: row.purpose.value,
     Grouping.TASK_TYPE: lambda row: row.task_type,
-    Grouping.COMPLEXITY: lambda row: turn_complexity_level(row.complexity),
+    Grouping.COMPLEXITY: lambda row: complexity_level_of_turn(row.complexity),
 }
 
 

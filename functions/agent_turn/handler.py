@@ -5,9 +5,9 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws.functions import turn_worker  # noqa: E402
+from opencrab.bootstrap.aws.functions import lambda_turn_worker  # noqa: E402
 
-_worker = turn_worker()
+_worker = lambda_turn_worker()
 gc.freeze()
 gc.enable()
 

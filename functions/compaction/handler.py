@@ -5,9 +5,9 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws.functions import compaction_worker  # noqa: E402
+from opencrab.bootstrap.aws.functions import lambda_compaction_worker  # noqa: E402
 
-_compact = compaction_worker()
+_compact = lambda_compaction_worker()
 gc.freeze()
 gc.enable()
 

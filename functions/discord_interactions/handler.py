@@ -5,9 +5,9 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws.discord_interactions import discord_interaction_worker  # noqa: E402
+from opencrab.bootstrap.aws.discord_interactions import aws_discord_interaction_worker  # noqa: E402
 
-_interact = discord_interaction_worker()
+_interact = aws_discord_interaction_worker()
 gc.freeze()
 gc.enable()
 

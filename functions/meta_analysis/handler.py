@@ -5,9 +5,9 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws.nightly import night_worker  # noqa: E402
+from opencrab.bootstrap.aws.nightly import lambda_night_worker  # noqa: E402
 
-_worker = night_worker()
+_worker = lambda_night_worker()
 gc.freeze()
 gc.enable()
 

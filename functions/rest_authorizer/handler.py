@@ -5,9 +5,9 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws.rest_authorizer import rest_authorizer  # noqa: E402
+from opencrab.bootstrap.aws.rest_authorizer import lambda_rest_authorizer  # noqa: E402
 
-_brings_key = rest_authorizer()
+_brings_key = lambda_rest_authorizer()
 gc.freeze()
 gc.enable()
 

@@ -5,9 +5,9 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws.functions import rest_handler  # noqa: E402
+from opencrab.bootstrap.aws.functions import lambda_rest_handler  # noqa: E402
 
-_answer = rest_handler()
+_answer = lambda_rest_handler()
 gc.freeze()
 gc.enable()
 

@@ -5,9 +5,9 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws.search import vpc_searcher  # noqa: E402
+from opencrab.bootstrap.aws.search import lambda_vpc_searcher  # noqa: E402
 
-_answer = vpc_searcher()
+_answer = lambda_vpc_searcher()
 gc.freeze()
 gc.enable()
 

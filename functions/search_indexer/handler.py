@@ -5,9 +5,9 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws.search import search_indexer  # noqa: E402
+from opencrab.bootstrap.aws.search import lambda_search_indexer  # noqa: E402
 
-_follow = search_indexer()
+_follow = lambda_search_indexer()
 gc.freeze()
 gc.enable()
 

@@ -5,9 +5,9 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws.world_inbound import world_receiver  # noqa: E402
+from opencrab.bootstrap.aws.world_inbound import lambda_world_receiver  # noqa: E402
 
-_receive = world_receiver()
+_receive = lambda_world_receiver()
 gc.freeze()
 gc.enable()
 

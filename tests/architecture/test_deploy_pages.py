@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from infra.page import page_objects
 from opencrab import settings
 from opencrab.domain.usage.aws_cost import Meter, PriceSheet, estimate_aws_usage_cost
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
 from tests.conftest import ROOT
 from tests.docs.reference.cloudformation import Cloudformation
@@ -42,7 +42,7 @@ def page(name: str, language: str = ".md") -> str:
 
 @cache
 def sheet() -> PriceSheet:
-    return PriceSheet.of(settings.aws_pricing(folder=ROOT / "config"))
+    return PriceSheet.of(settings.aws_pricing_settings(folder=ROOT / "config"))
 
 
 @cache
@@ -100,7 +100,7 @@ def test_a_thousand_turns_cost_at_most_ten_cents() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_page_shows_what_the_command_says(language: str) -> None:
     environment = dict.fromkeys(("LC_ALL", "LC_MESSAGES", "LANG"), "")
-    program = build_cli(lambda _: 0, Options(sheet=sheet))
+    program = build_cli_app(lambda _: 0, Options(sheet=sheet))
     said = CliRunner().invoke(program, ["cost", "estimate"], env=environment)
     assert said.exit_code == 0
     expected = "\n".join(row.rstrip() for row in said.stdout.splitlines())

@@ -17,8 +17,8 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.insight.figures import analytics_weeks_of_period
-from opencrab.domain.insight.recommendations import Analysis, compute_usage_analytics
+from opencrab.domain.insight.figures import weeks_of_analytics
+from opencrab.domain.insight.recommendations import Analysis, analyze_calls_of_period
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import Use
 from opencrab.domain.statistics.confidence import MomentSums
@@ -73,11 +73,11 @@ def analysis(tallies: Tallies, known: Evidence) -> Analysis:
     period = Period.LAST_MONTH
     read = (
         tally
-        for first, last in analytics_weeks_of_period(period, NOW)
+        for first, last in weeks_of_analytics(period, NOW)
         for tally in tallies.between(AGENT, first, last)
     )
     choices = {model.replace("/", "-"): f"openai:{model}" for model in MODELS}
-    return compute_usage_analytics(read, known, period=period, now=NOW, choices=choices)
+    return analyze_calls_of_period(read, known, period=period, now=NOW, choices=choices)
 
 
 def measured(folder: Path, *, calls: int = CALLS) -> Measured:

@@ -24,7 +24,7 @@ from opencrab.domain.memory.salient_beliefs import (
     OUTLOOK,
     SalientBeliefs,
     remember_belief,
-    remember_peer,
+    remember_peer_in_memory,
 )
 from opencrab.domain.memory.working_memory import (
     WORKING,
@@ -39,7 +39,7 @@ from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.observe import load_turn_work
-from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_surroundings
+from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_prompt_surroundings
 from opencrab.engine.turn.prompt_cache import Surroundings
 from tests.bench.turns import cpu_ms
 from tests.bench.world import World
@@ -78,7 +78,7 @@ def outlook() -> SalientBeliefs:
         )
     for number in range(PEERS):
         met = NOW - timedelta(hours=number)
-        seen = remember_peer(
+        seen = remember_peer_in_memory(
             seen,
             Peer(agent_id=f"peer-{number}", interactions=9, successes=number % 9, last_at=met),
         )
@@ -127,7 +127,7 @@ def decide_ms() -> float:
         )
         assert around.signs is not None
         heartbeat_gate(around.signs, NOW, autonomy)
-        render_surroundings(around, moment, autonomy)
+        render_prompt_surroundings(around, moment, autonomy)
 
     return cpu_ms(decide, 100)
 

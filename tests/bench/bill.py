@@ -11,7 +11,7 @@ from opencrab.domain.autonomy.instruction_plan import (
     INSTRUCTION_PLAN,
     InstructionPlan,
     PlannedGoal,
-    instruction_key,
+    autonomy_instruction_plan_key,
 )
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.document import new_fact
@@ -19,15 +19,15 @@ from opencrab.domain.goals.expectation import Expectations, Expected
 from opencrab.domain.goals.goal import GoalSource
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
-from opencrab.engine.autonomy.heartbeat import deliver_heartbeat, sweep_heartbeats
+from opencrab.engine.agents.vital_signs import agent_vital_signs_document, create_agent_vital_signs
+from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat, sweep_heartbeats
 from opencrab.engine.autonomy.instruction_plan import schedule_place
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.goals.generation import generate_aspirations
 from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.learning.nightly.schedule import (
-    send_nightly_reviews,
-    send_session_count_reviews,
+    send_learning_reviews_by_sessions,
+    send_nightly_learning_reviews,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
@@ -167,7 +167,7 @@ def _has_done_what_it_was_asked(home: Installation, worker: Runtime, profile: Pr
     now = home.clock.now()
     goal = PlannedGoal(name=one_line(INSTRUCTIONS, 120), words=INSTRUCTIONS, begun=1)
     plan = InstructionPlan(
-        key=instruction_key(profile.agent),
+        key=autonomy_instruction_plan_key(profile.agent),
         asked_at=now,
         planned=True,
         goals=(goal,),
@@ -185,12 +185,12 @@ def night_look() -> float:
     """Read units of an hour that finds that all nights were sent, and that nobody was active."""
     with installation() as home:
         worker = home.worker()
-        send_nightly_reviews(worker)
+        send_nightly_learning_reviews(worker)
         home.clock.advance(3_600)
         home.meter.taken()
         assert (
-            send_nightly_reviews(worker)
-            == send_session_count_reviews(worker)
+            send_nightly_learning_reviews(worker)
+            == send_learning_reviews_by_sessions(worker)
             == home.meter.writes
             == 0
         )
@@ -207,7 +207,7 @@ def _looked(home: Installation, worker: Runtime, standing: float) -> Beat:
 
 
 def _beat(home: Installation, worker: Runtime, agent_id: str, standing: float) -> Beat:
-    signs = stored_agent_vital_signs(worker.home.facts, agent_id)
+    signs = agent_vital_signs_document(worker.home.facts, agent_id)
     assert signs is not None
     moment = signs.read(VitalSigns).next_beat_at
     home.clock.advance((moment - home.clock.now()).total_seconds() - AHEAD_SECONDS)
@@ -216,7 +216,7 @@ def _beat(home: Installation, worker: Runtime, agent_id: str, standing: float) -
     home.clock.advance(AHEAD_SECONDS + 0.1)
     delivery = worker.home.beats.receive(visibility_seconds=30, wait_seconds=0)
     assert delivery is not None
-    assert deliver_heartbeat(worker, delivery) is MessageOutcome.FINISHED
+    assert decide_queued_heartbeat(worker, delivery) is MessageOutcome.FINISHED
     worker.home.beats.acknowledge(delivery.receipt)
     return Beat(home.meter.writes, home.meter.reads - standing, sent)
 

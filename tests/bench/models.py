@@ -13,7 +13,7 @@ from opencrab.adapters.providers.transport.exchange import (
     IsStopped,
     OpenReply,
     Reply,
-    transport_never_stopped,
+    provider_exchange_never_stopped,
 )
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint
@@ -77,7 +77,7 @@ class _Memory:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> Iterator[OpenReply]:
         yield OpenReply(200, self._headers, iter((self._body,)))
 

@@ -29,7 +29,7 @@ from opencrab.adapters.providers.transport.exchange import (
     OpenReply,
     Reply,
     Transport,
-    transport_never_stopped,
+    provider_exchange_never_stopped,
 )
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.agent import Agent, Identity, Profile
@@ -104,7 +104,7 @@ class Thinking:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> Iterator[OpenReply]:
         """`Transport.open`: a server that has no streams."""
         reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)

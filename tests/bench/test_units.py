@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab import settings
-from opencrab.adapters.dynamodb.item import Item, to_attribute
+from opencrab.adapters.dynamodb.item import Item, to_dynamodb_attribute
 from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.usage.aws_cost import Meter as Meters
 from opencrab.domain.usage.aws_cost import PriceSheet
@@ -48,7 +48,7 @@ ACCESS_BYTES = 380
 
 
 def item(**values: Any) -> Item:
-    return KEY | {name: to_attribute(value) for name, value in values.items()}
+    return KEY | {name: to_dynamodb_attribute(value) for name, value in values.items()}
 
 
 def written_units(before: Item | None, after: Item | None, times: int = 1) -> tuple[int, int]:
@@ -79,7 +79,7 @@ def due(at: int) -> Item:
     ],
 )
 def test_a_value_is_as_large_as_the_guide_says(value: Any, expected: int) -> None:
-    stored = {"B": value} if isinstance(value, bytes) else to_attribute(value)
+    stored = {"B": value} if isinstance(value, bytes) else to_dynamodb_attribute(value)
     assert value_bytes(stored) == expected
 
 
@@ -191,7 +191,7 @@ def test_a_file_and_its_folder_that_are_new_cost_no_more_than_their_names_in_the
 
 @cache
 def sheet() -> PriceSheet:
-    return PriceSheet.of(settings.aws_pricing(folder=ROOT / "config"))
+    return PriceSheet.of(settings.aws_pricing_settings(folder=ROOT / "config"))
 
 
 def test_the_price_sheet_counts_units_as_the_meter_does() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.domain.text.visible import visible_text
+from opencrab.domain.text.visible import text_showing_hidden
 from tests.bench.world import ROOT
 
 MARKED = 1e-4
@@ -38,6 +38,6 @@ def test_ordinary_sentences_have_no_marks() -> None:
     if not path.is_dir():
         pytest.skip(f"no retrieval sets in {str(path)!r}: set OPENCRAB_MEMORY_EVAL to their folder")
     found = [text for document in documents(path) for text in texts(document)]
-    marked = [text for text in found if visible_text(text) != text]
+    marked = [text for text in found if text_showing_hidden(text) != text]
     assert found
     assert len(marked) / len(found) < MARKED, marked[:20]

@@ -22,14 +22,14 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.file import write_ahead_log
+from opencrab.adapters.sqlite.file import sqlite_write_ahead_log
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.gateways.rest.app import create_app
+from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.bench.bill import bills
 from tests.bench.standard import NOWHERE, SAID, START, Thinking, profile_of
@@ -89,7 +89,7 @@ class Installation:
         session_id = self.world.session(self.agent_id, HISTORY)
         readers = self._watch()
         self.durable.reset()
-        log = write_ahead_log(self.database.path)
+        log = sqlite_write_ahead_log(self.database.path)
         logged = log.stat().st_size
         self.model.requests.clear()
         with calls() as found:
@@ -138,7 +138,7 @@ def through_rest() -> Counts:
     with _installation() as here:
         runtime = here.world.runtime
         key, _ = create_api_key(runtime, name="budgets", scope=Scope.OWNER)
-        app = create_app(runtime, watch=PollingWatch(), setup=lambda _: {})
+        app = create_rest_app(runtime, watch=PollingWatch(), setup=lambda _: {})
 
         async def ask(method: str, path: str, body: Any = None) -> Any:
             transport = httpx.ASGITransport(app)

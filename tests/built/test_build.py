@@ -76,7 +76,11 @@ def test_skills_lie_in_the_layer_where_the_settings_find_them(built: Built) -> N
     layer = built.folder / "OpencrabLayer"
     assert _files(layer / "skills") == _files(ROOT / "skills") != {}
     run = subprocess.run(
-        [sys.executable, "-c", "from opencrab import settings; print(settings.skills_folder())"],
+        [
+            sys.executable,
+            "-c",
+            "from opencrab import settings; print(settings.skills_folder_setting())",
+        ],
         cwd=layer,
         env={"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(layer / "python")},
         capture_output=True,

@@ -9,7 +9,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.erasure.stored_text import StoredTextFilter
 from opencrab.domain.errors import Conflict
-from opencrab.domain.turn.record import turn_record_key
+from opencrab.domain.turn.record import key_of_turn_record
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import TurnChange
@@ -175,7 +175,7 @@ def test_the_turns_of_a_message_are_found_by_its_group(home: Home) -> None:
 def test_records_can_be_read_without_their_header(home: Home) -> None:
     current = running(home)
     home.journal.commit(step(current, intent(1)))
-    assert [turn_record_key(each) for each in home.eraser.records_of("t1")] == ["0001I"]
+    assert [key_of_turn_record(each) for each in home.eraser.records_of("t1")] == ["0001I"]
 
 
 def test_a_stripped_session_keeps_its_participants_and_its_count(home: Home) -> None:

@@ -22,7 +22,7 @@ from opencrab.adapters.dynamodb.conversation.session import (
     SessionCache,
 )
 from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
-from opencrab.adapters.dynamodb.item import Item, from_attribute
+from opencrab.adapters.dynamodb.item import Item, from_dynamodb_attribute
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.adapters.dynamodb.turn import record as records
@@ -269,7 +269,7 @@ def _lapse(item: Item) -> tuple[str, int]:
 def _body(item: Item) -> str:
     """An item as the file keeps it."""
     if item["pk"]["S"].startswith("BUDGET#"):
-        return str(from_attribute(item["drawn"]))
+        return str(from_dynamodb_attribute(item["drawn"]))
     kept = _value(item["pk"]["S"].partition("#")[0], item["sk"]["S"], item)
     return "{}" if kept is None else kept.model_dump_json()
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from opencrab.domain.conversation.message import Line, LineKind, Message, Sender, TextPart
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
-from opencrab.domain.goals.goal import Goal, GoalStatus, TaskStatus, task_message
+from opencrab.domain.goals.goal import Goal, GoalStatus, TaskStatus, goal_task_message
 from opencrab.domain.turn.record import CallResult, CallState
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals import instructions
@@ -122,7 +122,7 @@ def interrupt(errand: Errand, points: list[int]) -> list[str]:
 
     def act() -> None:
         try:
-            given = instructions.goals_of_agent(errand.runtime.home, errand.agent_id)
+            given = instructions.page_of_goals(errand.runtime.home, errand.agent_id)
             for goal in given:
                 admit_turns_of_message(errand.runtime, goal.session_id, _aside())
             asked.append(bool(given))
@@ -268,7 +268,7 @@ def _aside() -> Message:
 
 
 def _given(errand: Errand) -> bool:
-    return bool(instructions.goals_of_agent(errand.house.runtime.home, errand.agent_id))
+    return bool(instructions.page_of_goals(errand.house.runtime.home, errand.agent_id))
 
 
 def _effects(errand: Errand) -> int:
@@ -313,7 +313,7 @@ def _told(errand: Errand, goal: Goal) -> Iterator[str]:
     lines = _lines(errand)
     told = Counter(line.text.splitlines()[0] for line in lines if line.kind is LineKind.SYSTEM)
     for task in goal.tasks:
-        times = told[task_message(task)]
+        times = told[goal_task_message(task)]
         if times != int(task.status.is_end):
             yield f"{task.id} is {task.status} and told {times} times"
     ends = sum(text.startswith("[G1] DONE") for text in told.elements())

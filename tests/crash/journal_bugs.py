@@ -11,7 +11,7 @@ from opencrab.domain.turn.record import (
     CallState,
     ModelResult,
     Record,
-    turn_record_key,
+    key_of_turn_record,
 )
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.queueing import enqueue_turn
@@ -55,7 +55,7 @@ class SequenceForgotten(BadAdapter):
             expected = self.inner.load(change.turn.id).turn.sequence
             with file_of(self.world).write_transaction() as items:
                 for record in change.records:
-                    items.delete(f"TURN#{change.turn.id}", turn_record_key(record))
+                    items.delete(f"TURN#{change.turn.id}", key_of_turn_record(record))
             return cast(Turn, self.inner.commit(replace(change, expected=expected)))
 
 

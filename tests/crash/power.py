@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.file import write_ahead_log
+from opencrab.adapters.sqlite.file import sqlite_write_ahead_log
 from opencrab.adapters.sqlite.home import FILE
 
 _FULL = 2
@@ -68,5 +68,5 @@ class Power:
         self._written = False
 
     def _keep(self) -> None:
-        places = (self.folder / FILE, write_ahead_log(self.folder / FILE))
+        places = (self.folder / FILE, sqlite_write_ahead_log(self.folder / FILE))
         self._last = {each.name: each.read_bytes() for each in places if each.exists()}

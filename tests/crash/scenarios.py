@@ -164,7 +164,7 @@ def instructs(scene: Scene) -> None:
     instruction = Instruction(
         id=key, session_id=scene.session_id, text="be brief", by="owner", at=now
     )
-    admission.instruct_session(scene.runtime.home, instruction, line)
+    admission.admit_guidance_for_turns(scene.runtime.home, instruction, line)
 
 
 def schedules(scene: Scene) -> None:

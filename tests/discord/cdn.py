@@ -10,7 +10,7 @@ from hikari.impl import EntityFactoryImpl
 
 from opencrab.bootstrap.discord.channel import FILE_HOSTS
 from opencrab.engine.discord.ambient_messages import ReceivedMessage
-from opencrab.gateways.discord_relay.reading import relayed_message
+from opencrab.gateways.discord_relay.reading import message_for_discord_relay
 from tests.discord.state import File, Message, Place
 from tests.unit.adapters.web.net import Net, reply
 
@@ -44,6 +44,6 @@ def relayed(message: Message, place: Place, application_id: str) -> ReceivedMess
     if place.guild_id is not None:
         told["guild_id"] = place.guild_id
     read = EntityFactoryImpl(cast(hikari.RESTAware, None)).deserialize_message(told)
-    heard = relayed_message(read, application_id)
+    heard = message_for_discord_relay(read, application_id)
     assert heard is not None
     return ReceivedMessage.model_validate_json(json.dumps(heard.body), strict=True)

@@ -16,7 +16,7 @@ import typer.main
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from opencrab.bootstrap.local.command import run_local_server
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from tests.docs.blocks import commands, fences, read_fences, words
 
 _IN_LINE = re.compile(r"`opencrab ([^`]+)`")
@@ -40,7 +40,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 @cache
 def root() -> Any:
-    return typer.main.get_command(build_cli(run_local_server))
+    return typer.main.get_command(build_cli_app(run_local_server))
 
 
 def parse(arguments: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.document import Document
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.agents import vital_signs
-from opencrab.engine.autonomy.heartbeat import deliver_heartbeat, heartbeat_log
+from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat, heartbeat_log
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.turn.pace import MessageOutcome
 from tests.crash.outside import Reply, Script
@@ -30,7 +30,7 @@ def living(house: House, name: str, script: Script = QUIET, **heartbeat: Any) ->
 
 def signs(house: House, name: str) -> VitalSigns:
     """An agent's vital signs as they are stored."""
-    stored = vital_signs.stored_agent_vital_signs(house.runtime.home.facts, name)
+    stored = vital_signs.agent_vital_signs_document(house.runtime.home.facts, name)
     assert stored is not None
     return stored.read(VitalSigns)
 
@@ -45,14 +45,14 @@ def tell(house: House, name: str, number: int = 1, **changes: Any) -> bool:
     event = AgentEvent(
         id=f"{number:06d}", type="world.bounty", source="world", text="雨", at=house.clock.now()
     )
-    return vital_signs.queue_event_for_agent(house.runtime, name, event.replaced(**changes))
+    return vital_signs.store_event_for_agent(house.runtime, name, event.replaced(**changes))
 
 
 def drain(house: House, *, twice: bool = False) -> int:
     """Handle all beats that are visible now, as often as a queue may deliver each of them."""
     handled, queue = 0, house.runtime.home.beats
     while (delivery := queue.receive(visibility_seconds=60, wait_seconds=0)) is not None:
-        outcomes = [deliver_heartbeat(house.runtime, delivery) for _ in range(1 + twice)]
+        outcomes = [decide_queued_heartbeat(house.runtime, delivery) for _ in range(1 + twice)]
         if outcomes[0] is MessageOutcome.FINISHED:
             queue.acknowledge(delivery.receipt)
         handled += 1

@@ -59,7 +59,7 @@ from opencrab.engine.autonomy.schedules import create_schedule
 from opencrab.engine.goals.instructions import INSTRUCTION, InstructionGiver, _Given, cancel_goal
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.stored_record import RECORD_BYTES
-from opencrab.engine.turn.admission import admit_turns_of_message, instruct_session
+from opencrab.engine.turn.admission import admit_guidance_for_turns, admit_turns_of_message
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import SearchQuery
 from tests.crash.outside import Reply, Script
@@ -254,7 +254,7 @@ def _told(life: Life) -> None:
         at=now,
     )
     told = Instruction(id="steer1", session_id="direct", text=line.text, by=HANAKO, at=now)
-    instruct_session(life.house.runtime.home, told, line)
+    admit_guidance_for_turns(life.house.runtime.home, told, line)
 
 
 def _keepsakes(life: Life) -> None:

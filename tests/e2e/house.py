@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from opencrab.adapters.dynamodb.table import delete_item
+from opencrab.adapters.dynamodb.table import delete_dynamodb_item
 from opencrab.adapters.sqlite.agents import SqliteAgents
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
@@ -24,7 +24,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit_turns_of_message, instruct_session
+from opencrab.engine.turn.admission import admit_guidance_for_turns, admit_turns_of_message
 from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -134,7 +134,7 @@ class House:
             with agents._database.write_transaction() as items:
                 items.delete(f"AGENT#{agent_id}", "A")
         else:
-            agents._table.write(delete_item(f"AGENT#{agent_id}", "A"))
+            agents._table.write(delete_dynamodb_item(f"AGENT#{agent_id}", "A"))
 
     def session(self, *agents: Agent, **fields: Any) -> None:
         """The session `s` of these agents; with a mode and a `hop_limit` they discuss."""
@@ -171,7 +171,7 @@ class House:
             at=at,
         )
         told = Instruction(id="i1", session_id="s", text=text, by="owner", at=at)
-        instruct_session(self.runtime.home, told, line)
+        admit_guidance_for_turns(self.runtime.home, told, line)
 
     def interrupt(self, happens: Callable[[], object]) -> None:
         """Let something happen during each model call."""

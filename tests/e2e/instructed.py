@@ -6,7 +6,7 @@ from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.conversation.message import LineKind, Message, Sender, TextPart
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.sweep import admit_due_items
+from opencrab.engine.autonomy.sweep import sweep_due_items
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.turn.admission import admit_turns_of_message
@@ -65,7 +65,7 @@ def until(house: House, label: str) -> None:
     """Work until the turn of a task is queued, and do none of it."""
     for _ in range(30):
         if (current := goal(house).current) is not None and current.id == label:
-            admit_due_items(house.runtime)
+            sweep_due_items(house.runtime)
             return
         house.later(1)
     raise AssertionError(f"{label} never came")

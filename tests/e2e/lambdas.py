@@ -28,7 +28,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
-from opencrab.engine.turn.run import turn_id_of_message
+from opencrab.engine.turn.run import turn_id_in_queue_message
 from opencrab.gateways.aws.functions import LambdaLog, Worker
 from tests.aws import account
 from tests.aws_home import home_in
@@ -59,7 +59,7 @@ class Environment:
     @property
     def turn_id(self) -> str:
         """The turn that its message names."""
-        return turn_id_of_message(self.message["Body"])
+        return turn_id_in_queue_message(self.message["Body"])
 
 
 class Lambdas:
@@ -189,7 +189,7 @@ class Lambdas:
         ).get("Messages", [])
         for each in found:
             count = each["Attributes"]["ApproximateReceiveCount"]
-            self.receives[turn_id_of_message(each["Body"])] = int(count)
+            self.receives[turn_id_in_queue_message(each["Body"])] = int(count)
         return found[0] if found else None
 
     def _wake(self, environment: Environment) -> None:

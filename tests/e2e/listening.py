@@ -30,7 +30,7 @@ from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.discord.community import Community
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id
-from opencrab.domain.learning.skill_lifecycle import index_skill
+from opencrab.domain.learning.skill_lifecycle import index_learned_skill
 from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, CoreMemory, Experience, Memory
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, BriefBelief, SalientBeliefs
 from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySpan, memory_summary_document_id
@@ -201,7 +201,7 @@ class Listening:
             tainted=False,
             at=self.house.clock.now(),
         )
-        vital_signs.queue_event_for_agent(self.house.runtime, "crab", event)
+        vital_signs.store_event_for_agent(self.house.runtime, "crab", event)
 
     def _requests(
         self, session_id: str, trigger: Trigger = Trigger.MESSAGE, **said: Any
@@ -331,7 +331,7 @@ class Listening:
         working = WorkingMemory(text="canary-note-to-self", at=START)
         mind = AgentState(core=core, agenda=Agenda(last_number=1, open=("G1",)))
         for skill in skills():
-            mind = index_skill(mind, skill)
+            mind = index_learned_skill(mind, skill)
         agent: Agent = self.house.home.agents.get("crab").agent
         changed = agent.replaced(heartbeat=Heartbeat(instructions="Tell the news"))
         self.house.home.agents.save(changed)

@@ -27,7 +27,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import is_suspect_delivery, run_turn
+from opencrab.engine.turn.run import is_turn_delivery_suspect, run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatModel, ChatRequest
 from opencrab.ports.turn.queue import Delivery
@@ -171,7 +171,9 @@ class Machine:
                 break
             self._held.append(delivery)
         for delivery in list(self._held):
-            suspect = self.isolates and is_suspect_delivery(self.runtime.home.journal, delivery)
+            suspect = self.isolates and is_turn_delivery_suspect(
+                self.runtime.home.journal, delivery
+            )
             if self._alone is not None or (suspect and self._running):
                 continue
             self._held.remove(delivery)

@@ -18,7 +18,7 @@ from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.signals import SIGNALS, ServedCalls, TurnSignals
-from opencrab.domain.learning.skill_lifecycle import index_skill
+from opencrab.domain.learning.skill_lifecycle import index_learned_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
@@ -29,7 +29,7 @@ from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import run_nightly_review
-from opencrab.engine.learning.nightly.schedule import send_nightly_reviews
+from opencrab.engine.learning.nightly.schedule import send_nightly_learning_reviews
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from tests.contract.example import usage_row
@@ -68,7 +68,7 @@ def learnt(house: House, name: str, agent_id: str = "crab", **changes: Any) -> A
     ).replaced(**changes)
     facts = house.home.facts
     stored = facts.get(agent_id, MIND, MIND)
-    mind = index_skill(stored.read(AgentState) if stored else AgentState(), skill)
+    mind = index_learned_skill(stored.read(AgentState) if stored else AgentState(), skill)
     known = stored.with_body(mind) if stored else new_fact(agent_id, MIND, MIND, mind)
     facts.commit(known, new_fact(agent_id, SKILL, name, skill))
     return skill
@@ -133,7 +133,7 @@ def lived(
 def sleep(house: House, hours: float = 24, *, twice: bool = False) -> int:
     """Let the time of the next night come, and all agents go through it."""
     house.clock.advance(hours * 3_600)
-    sent = send_nightly_reviews(house.runtime)
+    sent = send_nightly_learning_reviews(house.runtime)
     drain(house, twice=twice)
     return sent
 

@@ -3,7 +3,7 @@
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.learning.skill_readers import skill_readers
+from opencrab.domain.learning.skill_readers import learned_skill_readers
 from opencrab.domain.memory.clearance import Listeners, memory_clearance_of_turn
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SourceType
 from tests.crash.outside import Reply, Script
@@ -72,7 +72,7 @@ def secret_skills() -> list[Document]:
         updated_at=START,
     )
     narrow = memory_clearance_of_turn(Authority.USER, "yui", session, Listeners())
-    label = skill_readers("crab", theirs, narrow)
+    label = learned_skill_readers("crab", theirs, narrow)
     assert label is not None
     known = (private, theirs, approved)
     return [*(new_fact("crab", SKILL, each.name, each) for each in known), label]

@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.conversation.session import Ending
-from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
 from tests.contract.homes import sqlite
 from tests.e2e.house import House
 from tests.e2e.talking import DONE, WORDS, gathered, session_of
@@ -23,7 +23,7 @@ def _trust(house: House, agent_id: str, other: str) -> float:
     clock: FakeClock = house.clock
     stored = house.home.facts.get(agent_id, PEER, other)
     peer = Peer(agent_id=other) if stored is None else stored.read(Peer)
-    return peer_trust(peer, clock.now(), 0.5)
+    return remembered_peer_trust(peer, clock.now(), 0.5)
 
 
 @pytest.mark.parametrize(

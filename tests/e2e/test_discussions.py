@@ -16,7 +16,7 @@ from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.conversation.message import Audience, LineKind, Sender
 from opencrab.domain.conversation.session import Ending, Mode, Participant, Phase, SessionStatus
-from opencrab.domain.discussion.outcome import is_outcome_turn
+from opencrab.domain.discussion.outcome import is_discussion_outcome_turn
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.belief_index import PEERS
 from opencrab.domain.memory.peer import PEER, Peer
@@ -24,9 +24,9 @@ from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.money.budget import agent_budget_scope, public_budget_scope
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
+from opencrab.engine.agents.vital_signs import agent_vital_signs_document, create_agent_vital_signs
 from opencrab.engine.autonomy.due_items import admit_due_item
-from opencrab.engine.autonomy.sweep import admit_due_items
+from opencrab.engine.autonomy.sweep import sweep_due_items
 from opencrab.engine.discussion.after_turn import record_discussion_results
 from opencrab.engine.runtime import Rules
 from tests.contract.homes import sqlite
@@ -64,7 +64,7 @@ def test_three_agents_discuss_in_japanese_over_rest_and_come_to_an_end(tmp_path:
     house.say(session_id, "秋の行事を決めてください。")
     for _ in range(12):
         house.work()
-        admit_due_items(house.runtime)
+        sweep_due_items(house.runtime)
     found = house.got(f"/sessions/{session_id}")
     assert (found["status"], found["ended_by"], found["phase"]) == ("ended", "done", "concluded")
     lines = house.got(f"/sessions/{session_id}/messages?kinds=speech")["items"]
@@ -105,7 +105,7 @@ def test_two_who_keep_each_other_talking_are_stopped_by_the_hop_limit(home: Hous
     *asked, last = asked
     assert [turn.hops for turn in asked] == [1, 2, 3, 4, 5, 6]
     assert {turn.agent_id for turn in asked[::2]} != {turn.agent_id for turn in asked[1::2]}
-    assert is_outcome_turn(last)
+    assert is_discussion_outcome_turn(last)
     assert all((t.trigger, t.authority, t.taint) == (Trigger.EVENT, "peer", True) for t in asked)
     assert nothing_is_queued(home)
 
@@ -210,7 +210,7 @@ def test_a_crash_between_a_close_and_the_next_floor_loses_and_doubles_nothing(ho
     (item,) = home.home.due.list_due(home.clock.now(), 10)
     admit_due_item(home.runtime, item)
     # Killed before the item was done: the sweep finds it, and a second worker has it too.
-    admit_due_items(home.runtime)
+    sweep_due_items(home.runtime)
     admit_due_item(home.runtime, item)
     home.work()
     admit_due_item(home.runtime, item)
@@ -227,7 +227,7 @@ def test_a_human_word_begins_a_new_round_and_only_one_floor_follows(home: House)
     home.say("話して")
     home.work()
     home.clock.advance(LONG)
-    admit_due_items(home.runtime)
+    sweep_due_items(home.runtime)
     # The floor of the first round waits in the queue when a human speaks again.
     home.say("別の話をして", "m2")
     goes_on(home)
@@ -318,7 +318,7 @@ def _wrapped(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def _mention(house: House, agent_id: str) -> tuple[str | None, ...] | None:
-    fact = stored_agent_vital_signs(house.runtime.home.facts, agent_id)
+    fact = agent_vital_signs_document(house.runtime.home.facts, agent_id)
     said = None if fact is None else fact.read(VitalSigns).mention
     if said is None:
         return None

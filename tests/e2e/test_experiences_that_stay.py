@@ -199,7 +199,7 @@ def test_a_report_tells_no_more_of_one_that_is_retired(home: House) -> None:
 
 def test_an_undone_stop_takes_no_pin_away_that_came_later(home: House) -> None:
     learner(home)
-    made = memory_holdout.stop_memory_holdout(home.runtime, "crab", "owner")
+    made = memory_holdout.stop_learning_holdout(home.runtime, "crab", "owner")
     learned.unpin_learned_subject(home.runtime, "crab", "memories:search")
     assert learned.find_adjustment(home.home.facts, "crab", made.id).state == SUPERSEDED
     learned.pin_learned_subject(home.runtime.home, "crab", "memories:search")
@@ -208,6 +208,6 @@ def test_an_undone_stop_takes_no_pin_away_that_came_later(home: House) -> None:
     assert mind(home).pinned == ("memories:search",)
     learned.unpin_learned_subject(home.runtime, "crab", "memories:search")
     home.clock.advance(1)
-    again = memory_holdout.stop_memory_holdout(home.runtime, "crab", "owner")
+    again = memory_holdout.stop_learning_holdout(home.runtime, "crab", "owner")
     assert learned.undo_adjustment(home.runtime, "crab", again.id, "owner").state == UNDONE
     assert mind(home).pinned == ()

@@ -1,7 +1,7 @@
 """Plans of standing instructions: given again after they were taken back, and done in silence."""
 
 from opencrab.domain.goals.goal import GoalStatus
-from opencrab.engine.autonomy.instruction_plan import withdraw_instruction_plan
+from opencrab.engine.autonomy.instruction_plan import withdraw_autonomy_instruction_plan
 from tests.e2e.beating import living, minutes
 from tests.e2e.house import House
 from tests.e2e.test_instruction_plans import (
@@ -35,7 +35,7 @@ def test_a_wording_that_comes_back_is_planned_again(home: House) -> None:
     assert (plan(home).planned, len(home.provider.planning)) == (True, 3)
     assert [each.when for each in schedules(home)] == ["0 8 * * *"]
     ask(home, "")
-    withdraw_instruction_plan(home.runtime, "crab")
+    withdraw_autonomy_instruction_plan(home.runtime, "crab")
     assert schedules(home) == ()
     ask(home, "Greet daily at 8")
     minutes(home, 5, step=30)

@@ -12,7 +12,7 @@ import pytest
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.domain.access.authority import Source
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.agents.time_zone import heartbeat_in_time_zone
+from opencrab.domain.agents.time_zone import agent_heartbeat_in_zone
 from opencrab.domain.autonomy.instruction_plan import INSTRUCTION_PLAN, InstructionPlan, PlanFlaw
 from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, WhyOff
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus
@@ -278,7 +278,7 @@ def test_daily_at_eight_is_eight_in_the_agents_time_zone(house: House, language:
     living(house, "crab", SILENT)
     house.provider.plan = answer({"name": "Review", "when": "0 8 * * *"})
     profile = house.home.agents.get("crab")
-    tokyo = heartbeat_in_time_zone(profile.agent.heartbeat, "Asia/Tokyo", "UTC")
+    tokyo = agent_heartbeat_in_zone(profile.agent.heartbeat, "Asia/Tokyo", "UTC")
     change_agent(house.runtime, profile, {"heartbeat": tokyo, "language": language})
     ask(house, "Review the notes daily at 8")
     minutes(house, 5, step=30)
@@ -290,7 +290,7 @@ def test_daily_at_eight_is_eight_in_the_agents_time_zone(house: House, language:
     minutes(house, 2, step=30)
     assert "2026-01-06 08:00 Asia/Tokyo" in str(house.provider.seen[-1].turns)
     profile = house.home.agents.get("crab")
-    berlin = heartbeat_in_time_zone(profile.agent.heartbeat, "Europe/Berlin", "UTC")
+    berlin = agent_heartbeat_in_zone(profile.agent.heartbeat, "Europe/Berlin", "UTC")
     change_agent(house.runtime, profile, {"heartbeat": berlin})
     minutes(house, 70, step=60)
     (moved,) = schedules(house)
@@ -315,7 +315,7 @@ def test_eight_stays_eight_where_clocks_change(
     house.clock.advance((begin - house.clock.now()).total_seconds())
     house.provider.plan = answer({"name": "Review", "when": "0 8 * * *"})
     profile = house.home.agents.get("crab")
-    there = heartbeat_in_time_zone(profile.agent.heartbeat, zone, "UTC")
+    there = agent_heartbeat_in_zone(profile.agent.heartbeat, zone, "UTC")
     change_agent(house.runtime, profile, {"heartbeat": there})
     ask(house, "Review the notes daily at 8")
     minutes(house, 5, step=30)
@@ -329,7 +329,7 @@ def test_eight_stays_eight_where_clocks_change(
 def test_an_owners_schedule_without_a_zone_is_in_the_agents(house: House) -> None:
     living(house, "crab", SILENT)
     profile = house.home.agents.get("crab")
-    tokyo = heartbeat_in_time_zone(profile.agent.heartbeat, "Asia/Tokyo", "UTC")
+    tokyo = agent_heartbeat_in_zone(profile.agent.heartbeat, "Asia/Tokyo", "UTC")
     change_agent(house.runtime, profile, {"heartbeat": tokyo})
     mine = ScheduleDraft(name="a", when="0 8 * * *", instructions="Greet")
     made = create_schedule(house.runtime, "crab", "mine", mine)

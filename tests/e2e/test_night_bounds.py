@@ -14,7 +14,7 @@ from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence
 from opencrab.domain.models.routing import Routing
 from opencrab.engine.learning import changes
 from opencrab.engine.learning.nightly.run import review_agent_now, run_nightly_review
-from opencrab.engine.learning.nightly.schedule import NightMessage, send_nightly_reviews
+from opencrab.engine.learning.nightly.schedule import NightMessage, send_nightly_learning_reviews
 from opencrab.engine.turn.pace import Pace
 from opencrab.ports.learning import load_learning_data
 from tests.e2e.house import House
@@ -96,14 +96,14 @@ def test_a_clock_that_was_ahead_ends_no_learning(
     active(home, "crab", home.clock.now().day)
     ahead = FakeClock(home.clock.now() + timedelta(days=300))
     wrong = replace(home.runtime, clock=ahead)
-    send_nightly_reviews(wrong)
+    send_nightly_learning_reviews(wrong)
     for _ in range(6):
         lived(home, 2, good=True, at=ahead.now())
         ahead.advance(DAY)
         review_agent_now(wrong, "crab", "daily")
     home.clock.advance(1.5 * DAY)
-    assert send_nightly_reviews(home.runtime) == 1
-    assert send_nightly_reviews(home.runtime) == 0
+    assert send_nightly_learning_reviews(home.runtime) == 1
+    assert send_nightly_learning_reviews(home.runtime) == 0
     drain(home)
     for number in range(6):
         lived(home, 10, good=True)

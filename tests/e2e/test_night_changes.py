@@ -15,7 +15,7 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SkillStatus
 from opencrab.domain.usage.ledger import Grouping, Period
-from opencrab.engine.insight.experiments import experiments_of_agent
+from opencrab.engine.insight.experiments import experiments_for_insight
 from opencrab.engine.insight.llm_analytics import llm_analytics
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import review_agent_now
@@ -50,7 +50,7 @@ def test_a_model_that_has_no_answers_any_more_is_worth_nothing(home: House) -> N
     lived(home, 5, name="some", **failing)
     home.clock.advance(86_400)
     _night(home)
-    (shown,) = experiments_of_agent(home.runtime, "crab").items[0].models
+    (shown,) = experiments_for_insight(home.runtime, "crab").items[0].models
     assert shown.quality is not None
     assert shown.quality.n == 65
     assert shown.quality.mean == pytest.approx(60 / 65)
@@ -94,7 +94,7 @@ def test_what_all_turns_would_have_been_worth_is_told_of_the_drawn_ones(home: Ho
         lived(home, bad, good=False, model=model)
     home.clock.advance(86_400)
     _night(home)
-    first = experiments_of_agent(home.runtime, "crab").items[0].models
+    first = experiments_for_insight(home.runtime, "crab").items[0].models
     assert [(each.turns, each.off_policy) for each in first] == [(40, None)] * 2
     for name, likely, turns, good in (("easy", 0.9, 90, True), ("hard", 0.1, 10, False)):
         drawn = served("cheap", chosen_by="learned", probability=likely)
@@ -102,7 +102,7 @@ def test_what_all_turns_would_have_been_worth_is_told_of_the_drawn_ones(home: Ho
     lived(home, 9, good=True, name="picked", served=(served("cheap", chosen_by="turn"),))
     home.clock.advance(86_400)
     _night(home)
-    cheap, dear = experiments_of_agent(home.runtime, "crab").items[0].models
+    cheap, dear = experiments_for_insight(home.runtime, "crab").items[0].models
     assert cheap.off_policy is not None
     assert cheap.quality is not None
     assert cheap.off_policy.mean == pytest.approx(0.5)

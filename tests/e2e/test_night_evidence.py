@@ -165,8 +165,11 @@ def test_notes_of_its_own_are_nobodys_opinion_by_day_or_by_night(home: House) ->
     )
     home.home.facts.commit(new_fact("crab", EXPERIENCE, note.id, note))
     home.clock.advance(10)
-    recent = measures.recent_turn_signals(home.runtime, "crab")
-    shown = [each.worth for each in measures.judge_turns(home.runtime.home.facts, "crab", recent)]
+    recent = measures.recent_learning_signals(home.runtime, "crab")
+    shown = [
+        each.worth
+        for each in measures.judge_turns_for_learning(home.runtime.home.facts, "crab", recent)
+    ]
     assert shown == [0.0]
     assert [each.quality.mean for each in evidence(home).models.values()] == shown
 

@@ -5,7 +5,7 @@ import pytest
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.learning.review_period import NIGHT
 from opencrab.engine.learning.nightly.run import review_agent_now, run_nightly_review
-from opencrab.engine.learning.nightly.schedule import send_nightly_reviews
+from opencrab.engine.learning.nightly.schedule import send_nightly_learning_reviews
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.ports.turn.queue import Delivery
 from tests.e2e.house import House
@@ -21,17 +21,17 @@ def test_nights_fall_once_for_those_who_were_active_and_cost_the_others_nothing(
     for number in range(1_000):
         home.agent(f"idle-{number:04d}", QUIET)
     home.clock.advance(9 * 3_600)
-    assert send_nightly_reviews(home.runtime) == 0
+    assert send_nightly_learning_reviews(home.runtime) == 0
     home.clock.advance(24 * 3_600)
     home.calls.clear()
-    assert send_nightly_reviews(home.runtime) == 3
+    assert send_nightly_learning_reviews(home.runtime) == 3
     assert (home.calls["tallies.active_agents"], home.calls["facts.get"]) == (1, 1)
     home.calls.clear()
-    assert send_nightly_reviews(home.runtime) == 0
+    assert send_nightly_learning_reviews(home.runtime) == 0
     assert dict(home.calls) == {"facts.get": 1}
     # Switched off for days: each missed day is made up for, and the week once for each agent.
     home.clock.advance(6 * 86_400)
-    assert send_nightly_reviews(home.runtime) == 1 + 3
+    assert send_nightly_learning_reviews(home.runtime) == 1 + 3
     found = sorted(bodies(home))
     assert sum("weekly-2026-W02" in body for body in found) == 3
     assert sum("daily-2026-01-10" in body for body in found) == 1
@@ -40,13 +40,15 @@ def test_nights_fall_once_for_those_who_were_active_and_cost_the_others_nothing(
 def test_nightfall_goes_on_where_a_crash_left_it(home: House) -> None:
     for number in range(250):
         active(home, f"agent-{number:03d}", 5)
-    send_nightly_reviews(home.runtime)
+    send_nightly_learning_reviews(home.runtime)
     home.clock.advance(33 * 3_600)
     with pytest.raises(Unavailable):
-        send_nightly_reviews(breaking(home, "nights", "send", Unavailable("a crash"), after=120))
-    assert send_nightly_reviews(home.runtime) == 150
+        send_nightly_learning_reviews(
+            breaking(home, "nights", "send", Unavailable("a crash"), after=120)
+        )
+    assert send_nightly_learning_reviews(home.runtime) == 150
     assert len(set(bodies(home))) == 250
-    assert send_nightly_reviews(home.runtime) == 0
+    assert send_nightly_learning_reviews(home.runtime) == 0
 
 
 def test_what_cannot_be_looked_at_harms_nobody(home: House) -> None:

@@ -10,7 +10,7 @@ import pytest
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.agents.heartbeat import Heartbeat
-from opencrab.domain.autonomy.curiosity import curiosity_threshold
+from opencrab.domain.autonomy.curiosity import autonomy_curiosity_threshold
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.conversation.channel_binding import PLACE, ChannelBinding
 from opencrab.domain.conversation.message import Channel
@@ -23,9 +23,9 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.value import Language
 from opencrab.domain.world.binding import WORLD, WorldBinding
-from opencrab.engine.access.session_access import record_session_access_speaking_freely
+from opencrab.engine.access.session_access import record_access_speaking_freely
 from opencrab.engine.agents.agent_session import agents_own_session
-from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
+from opencrab.engine.agents.vital_signs import agent_vital_signs_document, create_agent_vital_signs
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import generate_exploration_goal
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
@@ -198,12 +198,14 @@ def test_silence_ends_a_goal_that_nobody_gave(home: House) -> None:
     begins(home, generate_exploration_goal)
     carried(home, 2)
     assert (goal(home).status, len(goal(home).receipts)) == (GoalStatus.ABANDONED, 1)
-    stored = stored_agent_vital_signs(home.runtime.home.facts, "crab")
+    stored = agent_vital_signs_document(home.runtime.home.facts, "crab")
     assert stored is not None
     assert stored.read(VitalSigns).in_vain == 1
     assert expected(home).reward(GoalSource.CURIOSITY, 0.5) == 0.0
     at_rest(home)
-    home.clock.advance(curiosity_threshold(0.5) * home.runtime.rules.autonomy.cycle_seconds - 60)
+    home.clock.advance(
+        autonomy_curiosity_threshold(0.5) * home.runtime.rules.autonomy.cycle_seconds - 60
+    )
     assert begins(home, generate_exploration_goal) is None
     home.clock.advance(60)
     assert begins(home, generate_exploration_goal) is not None
@@ -309,7 +311,7 @@ def _speaks_at(house: House, *, freely: bool = True, **heartbeat: Any) -> Channe
         house.home.sessions.create(agents_own_session("crab", house.clock.now()).replaced(id="w"))
         bound = new_fact(INSTALLATION_FACTS, PLACE, "wall.x", ChannelBinding(session_id="w"))
         house.home.facts.commit(bound.replaced(version=0))
-        record_session_access_speaking_freely(house.home.facts, "w", speaks_freely=True)
+        record_access_speaking_freely(house.home.facts, "w", speaks_freely=True)
     agent = house.home.agents.get("crab").agent
     changed = agent.heartbeat.replaced(channel=wall, **heartbeat)
     house.home.agents.save(agent.replaced(heartbeat=changed))
@@ -324,7 +326,7 @@ def test_what_it_says_in_goals_of_its_own_is_heard_once_in_the_cooldown(home: Ho
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
     assert [text for _, text in home.wall.shown] == ["二つ目が終わった"]
-    stored = stored_agent_vital_signs(home.runtime.home.facts, "crab")
+    stored = agent_vital_signs_document(home.runtime.home.facts, "crab")
     assert stored is not None
     assert list(stored.read(VitalSigns).spoke) == [wall.target]
 

@@ -13,7 +13,7 @@ from opencrab.domain.discussion.outcome import (
     DiscussionOutcome,
     OutcomeState,
     TaskAnswer,
-    is_outcome_turn,
+    is_discussion_outcome_turn,
 )
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
@@ -23,12 +23,12 @@ from opencrab.domain.goals.promise import (
     PROMISE_BOARD,
     PromiseBoard,
     PromiseStatus,
-    settling_due_item,
+    goal_promises_due_item,
 )
 from opencrab.domain.memory.memory import MEMORY, Memory
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.value import Language
-from opencrab.engine.agents.settings import freeze_or_unfreeze_agents
+from opencrab.engine.agents.settings import freeze_or_unfreeze_agent
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.engine.autonomy.due_items import admit_due_item
 from opencrab.engine.erasure.erase import erase_data
@@ -119,7 +119,7 @@ def test_what_a_stranger_set_going_gives_nobody_work(home: House) -> None:
     for _ in range(14):
         home.later(61)
     assert {task.answer for task in release.stored.tasks} == {TaskAnswer.NOT_ASKED}
-    payers = {turn.payer for turn in turns_of(home) if is_outcome_turn(turn)}
+    payers = {turn.payer for turn in turns_of(home) if is_discussion_outcome_turn(turn)}
     assert payers == {"stranger"}
 
 
@@ -145,7 +145,7 @@ def test_who_retires_before_it_is_asked_is_not_waited_for(home: House) -> None:
 def test_the_promise_of_an_agent_that_was_frozen_is_not_held_against_it(home: House) -> None:
     release = Release(home, Language.EN)
     release.play()
-    freeze_or_unfreeze_agents(home.home, "kai", frozen=True, by="owner")
+    freeze_or_unfreeze_agent(home.home, "kai", frozen=True, by="owner")
     past(DUE, home)
     promise = release.promise("kai")
     assert (promise.status, promise.told) == (PromiseStatus.WITHDRAWN, ("kai", *promise.to))
@@ -227,7 +227,7 @@ def test_a_forgotten_discussion_leaves_no_word_of_its_outcome(home: House) -> No
         assert board.read(PromiseBoard) == PromiseBoard()
         assert home.home.facts.page(name, MEMORY) == ()
     asked = len(release.players.heard)
-    admit_due_item(home.runtime, settling_due_item("s", "again", home.clock.now()))
+    admit_due_item(home.runtime, goal_promises_due_item("s", "again", home.clock.now()))
     home.work()
     assert len(release.players.heard) == asked
 
@@ -246,7 +246,7 @@ def test_who_was_asked_before_in_other_words_is_still_waited_for(home: House) ->
             for agent_id in ("kai", "nami"):
                 agent = home.home.agents.get(agent_id).agent
                 home.home.agents.save(agent.replaced(language=Language.JA))
-            admit_due_item(home.runtime, settling_due_item("s", "again", home.clock.now()))
+            admit_due_item(home.runtime, goal_promises_due_item("s", "again", home.clock.now()))
         return decided
 
     release.players.decide = restarts

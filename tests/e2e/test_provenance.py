@@ -22,7 +22,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
 from opencrab.engine.agents import vital_signs
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
-from opencrab.engine.turn.admission import admit_turns_of_message, instruct_session
+from opencrab.engine.turn.admission import admit_guidance_for_turns, admit_turns_of_message
 from opencrab.ports.memory.search import SearchHit
 from opencrab.ports.models.model import (
     NO_TEXT,
@@ -34,9 +34,9 @@ from opencrab.ports.models.model import (
     ChatRequest,
     PromptText,
     TrustedText,
-    fill_template_for_model,
-    is_tainted_model_request,
-    join_texts_for_model,
+    fill_model_template,
+    is_model_request_tainted,
+    join_texts_for_model_call,
     labelled_message,
     labelled_request,
 )
@@ -294,7 +294,7 @@ def test_guidance_of_a_peer_during_a_turn_taints_it_before_the_next_call(home: H
         message_id="g1",
         at=given.at,
     )
-    home.interrupt(lambda: instruct_session(home.runtime.home, given, line))
+    home.interrupt(lambda: admit_guidance_for_turns(home.runtime.home, given, line))
     (turn,) = home.say("お願い")
     home.work()
     assert CANARY in "".join(map(_words, home.provider.seen[-1].turns))
@@ -312,19 +312,19 @@ def test_a_text_without_a_label_taints_the_request_that_it_is_in() -> None:
         stop=(),
         timeout_seconds=1.0,
     )
-    assert not is_tainted_model_request(request)
+    assert not is_model_request_tainted(request)
     for changed in (
         replace(request, system="rules"),
         replace(request, turns=(ChatMessage("user", "hello"),)),
         replace(request, turns=(*request.turns, CallReturn("1", "ws_read", PromptText("x")))),
     ):
-        assert is_tainted_model_request(changed)
+        assert is_model_request_tainted(changed)
 
 
 def test_parts_taint_what_they_are_joined_and_filled_into() -> None:
     clean, foreign = TrustedText("海"), PromptText("sea")
-    assert not join_texts_for_model(", ", (clean, NO_TEXT, clean)).tainted
-    assert join_texts_for_model(", ", (clean, foreign)) == "海, sea"
-    assert join_texts_for_model(", ", (clean, foreign)).tainted
-    assert not fill_template_for_model("{a} {n:.1f}", a=clean, n=1.0).tainted
-    assert fill_template_for_model("{a} {b}", a=clean, b=foreign).tainted
+    assert not join_texts_for_model_call(", ", (clean, NO_TEXT, clean)).tainted
+    assert join_texts_for_model_call(", ", (clean, foreign)) == "海, sea"
+    assert join_texts_for_model_call(", ", (clean, foreign)).tainted
+    assert not fill_model_template("{a} {n:.1f}", a=clean, n=1.0).tainted
+    assert fill_model_template("{a} {b}", a=clean, b=foreign).tainted

@@ -11,12 +11,12 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import Language
-from opencrab.engine.insight.costs import Ground, explain_turn_cost
+from opencrab.engine.insight.costs import Ground, turn_cost_for_insight
 from opencrab.engine.money.budgets import budget_limits
 from opencrab.engine.money.reconciliation import (
-    calls_with_reserved_money,
-    settle_call,
-    settle_unconfirmed_call_cost,
+    calls_with_money_reserved,
+    settle_money_by_provider_cost,
+    settle_money_held_for_call,
 )
 from opencrab.ports.models.model import CallUsage, ProviderDirectory
 from tests.crash.outside import Reply
@@ -49,7 +49,7 @@ def lost_call(house: House, language: Language = Language.EN) -> tuple[Turn, Usa
     (turn,) = house.say("いくらですか")
     house.work()
     house.later(4)
-    (row,) = calls_with_reserved_money(house.runtime, "crab", Period.LAST_DAY).calls
+    (row,) = calls_with_money_reserved(house.runtime, "crab", Period.LAST_DAY).calls
     return house.turn(turn.id), row
 
 
@@ -59,46 +59,46 @@ def test_what_the_owner_read_on_the_bill_is_charged_and_the_rest_goes_back(
 ) -> None:
     turn, row = lost_call(house)
     assert drawn(house) == {turn.spent}
-    settled = settle_call(house.runtime, row.id, cost, by="蟹江")
-    assert settle_call(house.runtime, row.id, cost, by="ken") == settled
+    settled = settle_money_held_for_call(house.runtime, row.id, cost, by="蟹江")
+    assert settle_money_held_for_call(house.runtime, row.id, cost, by="ken") == settled
     assert settled.settlement is not None
     assert (settled.settlement.by, settled.settlement.at) == ("蟹江", house.clock.now())
     assert drawn(house) == {turn.spent - row.reserved + cost}
     assert budget_limits(house.runtime).unconfirmed_micro_usd == 0
-    assert calls_with_reserved_money(house.runtime, "crab", Period.ALL).calls == ()
-    explained = explain_turn_cost(house.runtime, turn.id)
+    assert calls_with_money_reserved(house.runtime, "crab", Period.ALL).calls == ()
+    explained = turn_cost_for_insight(house.runtime, turn.id)
     assert (explained.adds_up, explained.complete) == (True, True)
     assert explained.spent_micro_usd == turn.spent - row.reserved + cost
     assert explained.calls[0].ground is Ground.SETTLED
     with pytest.raises(Conflict, match="already settled"):
-        settle_call(house.runtime, row.id, cost + 1, by="蟹江")
+        settle_money_held_for_call(house.runtime, row.id, cost + 1, by="蟹江")
 
 
 def test_a_cost_above_the_reservation_is_charged_only_if_it_is_meant(house: House) -> None:
     turn, row = lost_call(house)
     high = row.reserved + 5
     with pytest.raises(Invalid, match="above the reservation") as refusal:
-        settle_call(house.runtime, row.id, high, by="owner")
+        settle_money_held_for_call(house.runtime, row.id, high, by="owner")
     assert "--above-reservation" in (refusal.value.cure or "")
     assert drawn(house) == {turn.spent}
-    settle_call(house.runtime, row.id, high, by="owner", above_reservation=True)
+    settle_money_held_for_call(house.runtime, row.id, high, by="owner", above_reservation=True)
     assert drawn(house) == {turn.spent + 5}
-    assert explain_turn_cost(house.runtime, turn.id).adds_up
+    assert turn_cost_for_insight(house.runtime, turn.id).adds_up
 
 
 def test_a_provider_that_knows_the_call_settles_it(house: House) -> None:
     turn, row = lost_call(house)
     vendors = Vendors()
-    held = settle_unconfirmed_call_cost(house.runtime, directory(vendors), row.id)
+    held = settle_money_by_provider_cost(house.runtime, directory(vendors), row.id)
     assert (held.call, held.problem, held.cure) == (row, "not found", "look at the bill")
     vendors.costs[row.provider_call_id] = 11
-    settled = settle_unconfirmed_call_cost(house.runtime, directory(vendors), row.id).call
+    settled = settle_money_by_provider_cost(house.runtime, directory(vendors), row.id).call
     assert settled.settlement is not None
     assert (settled.cost, settled.usage.input_tokens) == (11, 3)
     assert settled.settlement.by == f"provider:{row.provider}"
     assert drawn(house) == {turn.spent - row.reserved + 11}
     asked = len(vendors.asked)
-    assert settle_unconfirmed_call_cost(house.runtime, directory(vendors), row.id).call == settled
+    assert settle_money_by_provider_cost(house.runtime, directory(vendors), row.id).call == settled
     assert len(vendors.asked) == asked, "a settled call is asked about no more"
 
 
@@ -106,17 +106,17 @@ def test_a_turn_that_still_runs_is_not_settled(house: House) -> None:
     house.session(house.agent("crab", (Reply("はい", fails=(Fault.TIMEOUT,)),)))
     house.say("いくらですか")
     house.work()
-    (row,) = calls_with_reserved_money(house.runtime, "crab", Period.LAST_DAY).calls
+    (row,) = calls_with_money_reserved(house.runtime, "crab", Period.LAST_DAY).calls
     with pytest.raises(Conflict, match="has not ended"):
-        settle_call(house.runtime, row.id, 0, by="owner")
+        settle_money_held_for_call(house.runtime, row.id, 0, by="owner")
     assert house.home.usage.row("crab", row.id) == row
 
 
 @pytest.mark.parametrize("call_id", ["x", "蟹", "20260217T090000.000000Z-nobody-0001"])
 def test_a_call_that_is_not_there_cannot_be_settled(house: House, call_id: str) -> None:
     with pytest.raises((NotFound, Invalid)):
-        settle_call(house.runtime, call_id, 0, by="owner")
+        settle_money_held_for_call(house.runtime, call_id, 0, by="owner")
     with pytest.raises((NotFound, Invalid)):
-        settle_unconfirmed_call_cost(house.runtime, directory(Vendors()), call_id)
+        settle_money_by_provider_cost(house.runtime, directory(Vendors()), call_id)
     with pytest.raises(NotFound):
-        calls_with_reserved_money(house.runtime, "誰か", Period.ALL)
+        calls_with_money_reserved(house.runtime, "誰か", Period.ALL)

@@ -19,7 +19,7 @@ from opencrab.adapters.providers.transport.exchange import (
     IsStopped,
     OpenReply,
     Reply,
-    transport_never_stopped,
+    provider_exchange_never_stopped,
 )
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
@@ -75,7 +75,7 @@ class Tape:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> Iterator[OpenReply]:
         reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)
         pieces = (reply.body[at : at + 100] for at in range(0, len(reply.body), 100))

@@ -18,7 +18,7 @@ from opencrab.engine.learning import changes, feedback
 from opencrab.engine.learning.nightly.run import review_agent_now, run_nightly_review
 from opencrab.engine.learning.nightly.schedule import (
     current_review_period,
-    send_session_count_reviews,
+    send_learning_reviews_by_sessions,
 )
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.admission import admit_turns_of_message
@@ -61,7 +61,7 @@ def test_enough_sessions_in_a_day_lead_to_one_review_and_a_decision_on_that_day(
         home.clock.advance(600)
         home.provider.seen.clear()
         _talk(home, f"s{number}", "Which ferries leave the harbour towns?")
-        sent += send_session_count_reviews(home.runtime)
+        sent += send_learning_reviews_by_sessions(home.runtime)
     assert (sent, drain(home, twice=True)) == (1, 1)
     (made,) = _changes(home)
     assert (made.subject, made.after, made.by) == ("harbours", {"status": "active"}, FIRST)
@@ -73,7 +73,7 @@ def test_enough_sessions_in_a_day_lead_to_one_review_and_a_decision_on_that_day(
         told(home, "2026-01-05")
     _talk(home, "s39", "And the next one?", "m2")
     home.clock.advance(3_600)
-    assert (send_session_count_reviews(home.runtime), drain(home)) == (0, 0)
+    assert (send_learning_reviews_by_sessions(home.runtime), drain(home)) == (0, 0)
     # The night keeps what the day told, tells of what the review did, and does nothing again.
     sleep(home, hours=0)
     sleep(home, hours=26)
@@ -95,15 +95,15 @@ def test_what_counts_is_the_first_call_of_an_agent_in_a_session(build: Build) ->
         house.clock.advance(60)
     assert house.provider.bill.received == 2 * 5
     assert current_review_period(house.runtime, "crab").number == 2
-    assert send_session_count_reviews(house.runtime) == 1
-    assert send_session_count_reviews(house.runtime) == 0
+    assert send_learning_reviews_by_sessions(house.runtime) == 1
+    assert send_learning_reviews_by_sessions(house.runtime) == 0
     _talk(house, "c", "Is it open?")
-    assert send_session_count_reviews(house.runtime) == 1
+    assert send_learning_reviews_by_sessions(house.runtime) == 1
     assert sum("review-2026-01-05-" in body for body in bodies(house)) == 2
     house.clock.advance(86_400)
     assert (
         current_review_period(house.runtime, "crab").number,
-        send_session_count_reviews(house.runtime),
+        send_learning_reviews_by_sessions(house.runtime),
     ) == (0, 0)
 
 
@@ -125,13 +125,13 @@ def test_only_who_was_active_is_looked_at_and_nobody_where_it_is_off(home: House
     for number in range(200):
         home.agent(f"idle-{number:03d}", ())
     home.calls.clear()
-    assert send_session_count_reviews(home.runtime) == 0
+    assert send_learning_reviews_by_sessions(home.runtime) == 0
     assert dict(home.calls) == {"tallies.active_agents": 1}
     for name in ("hana", "ken"):
         active(home, name, 5)
     active(home, "mika", 5, opens=True)
     home.calls.clear()
-    assert send_session_count_reviews(home.runtime) == 1
+    assert send_learning_reviews_by_sessions(home.runtime) == 1
     assert dict(home.calls) == {
         "tallies.active_agents": 1,
         "tallies.between": 3,
@@ -140,11 +140,11 @@ def test_only_who_was_active_is_looked_at_and_nobody_where_it_is_off(home: House
         "nights.send": 1,
     }
     home.calls.clear()
-    assert send_session_count_reviews(home.runtime) == 0
+    assert send_learning_reviews_by_sessions(home.runtime) == 0
     assert home.calls["facts.get"] == 1
     _every(home, 0)
     home.calls.clear()
-    assert (send_session_count_reviews(home.runtime), dict(home.calls)) == (0, {})
+    assert (send_learning_reviews_by_sessions(home.runtime), dict(home.calls)) == (0, {})
 
 
 def test_a_review_that_fails_at_any_step_comes_to_the_same_when_it_is_repeated(
@@ -152,16 +152,16 @@ def test_a_review_that_fails_at_any_step_comes_to_the_same_when_it_is_repeated(
 ) -> None:
     _every(home, 1)
     _tried(home, "calm")
-    assert (send_session_count_reviews(home.runtime), drain(home)) == (1, 1)
+    assert (send_learning_reviews_by_sessions(home.runtime), drain(home)) == (1, 1)
     calm = _kept(home, "calm")
     assert len(calm[ADJUSTMENT]) == 2
     _tried(home)
     crash, crashes = Unavailable("a crash"), 0
     for port, method in (("nights", "send"), ("facts", "commit")):
-        assert send_session_count_reviews(breaking(home, port, method, crash)) == 0
+        assert send_learning_reviews_by_sessions(breaking(home, port, method, crash)) == 0
     with pytest.raises(Unavailable):
-        send_session_count_reviews(breaking(home, "tallies", "active_agents", crash))
-    assert send_session_count_reviews(home.runtime) == 1
+        send_learning_reviews_by_sessions(breaking(home, "tallies", "active_agents", crash))
+    assert send_learning_reviews_by_sessions(home.runtime) == 1
     delivery = home.home.nights.receive(visibility_seconds=600, wait_seconds=0)
     assert delivery is not None
     while True:

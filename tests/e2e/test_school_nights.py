@@ -41,7 +41,7 @@ from opencrab.engine.learning import changes as learned
 from opencrab.engine.simulation.learning.policies import SimulatedDay, simulated_row_id
 from opencrab.engine.simulation.learning.product import AIM, TRIALS, ProductPolicy
 from opencrab.engine.simulation.learning.trial import PolicyRun, optimal_mix_in_simulation
-from opencrab.engine.simulation.learning.world import START, learning_world
+from opencrab.engine.simulation.learning.world import START, simulated_learning_environment
 from tests.contract.example import usage_row
 from tests.contract.homes import sqlite
 from tests.e2e.house import House
@@ -114,7 +114,7 @@ class Beside:
 
 def test_a_made_up_night_comes_to_the_same_as_a_real_one(tmp_path: Path) -> None:
     """Every night anew: the same is known, and the same follows from it."""
-    rule = Seeing(learning_world(SEED, turns=TURNS))
+    rule = Seeing(simulated_learning_environment(SEED, turns=TURNS))
     pupil = PolicyRun(rule.world, rule, optimal_mix_in_simulation(rule.world))
     house = _house(tmp_path, rule)
     beside = Beside(rule, house)

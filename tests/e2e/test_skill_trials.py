@@ -7,13 +7,13 @@ import pytest
 
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.signals import learned_skills_withheld_from_turn
+from opencrab.domain.learning.signals import draw_learned_skill_holdouts
 from opencrab.domain.learning.skill_lifecycle import (
     SkillTeaching,
-    index_skill,
-    promote_candidate_skill,
+    index_learned_skill,
+    promote_learned_skill,
     skill_lesson,
-    teach_skill,
+    teach_learned_skill,
 )
 from opencrab.domain.skills.skill import SKILL, SourceType
 from opencrab.domain.turn.record import ModelIntent
@@ -37,10 +37,10 @@ def knowing(house: House, settled: tuple[str, ...] = ()) -> None:
     mind = AgentState()
     for name, pattern in PATTERNS.items():
         what = skill_lesson(name, "x", situation_pattern=pattern, guidance=f"# {name} の手順")
-        skill = teach_skill(None, what, OWN, START)
-        skill = promote_candidate_skill(skill, START) if name in settled else skill
+        skill = teach_learned_skill(None, what, OWN, START)
+        skill = promote_learned_skill(skill, START) if name in settled else skill
         house.home.facts.commit(new_fact("crab", SKILL, name, skill))
-        mind = index_skill(mind, skill)
+        mind = index_learned_skill(mind, skill)
     house.home.facts.commit(new_fact("crab", MIND, MIND, mind))
 
 
@@ -72,7 +72,7 @@ def test_the_coin_withholds_a_share_and_nothing_else_of_the_prompt_differs(home:
         (turn,) = home.say(MESSAGE, f"m{number}")
         home.work()
         (intent,) = intents(home, turn.id)
-        resting = learned_skills_withheld_from_turn(
+        resting = draw_learned_skill_holdouts(
             mind, turn.id, home.runtime.rules.trials.skill_percent
         )
         best = ("first", "second")

@@ -21,9 +21,9 @@ from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.money.budget import agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.value import Language
 from opencrab.engine.agents.vital_signs import (
+    agent_vital_signs_document,
     create_agent_vital_signs,
     make_agent_dormant,
-    stored_agent_vital_signs,
 )
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import (
@@ -280,7 +280,7 @@ def test_an_injected_goal_tells_the_heartbeat_when_it_is_worth_it(home: House) -
         deadline=START + timedelta(hours=4),
     )
     inject_owner_goal(home.runtime, "crab", late, OWNER, key="k")
-    stored = stored_agent_vital_signs(home.runtime.home.facts, "crab")
+    stored = agent_vital_signs_document(home.runtime.home.facts, "crab")
     assert stored is not None
     at = START + timedelta(hours=3)
     assert stored.body is not None
@@ -325,7 +325,7 @@ def test_an_owners_goal_wakes_an_agent_that_is_asleep_after_a_crash_too(home: Ho
         make_agent_dormant(home.runtime, "crab")
         inject_owner_goal(home.runtime, "crab", NewGoal(name="海を見る"), asker, key=key)
         assert home.home.agents.get("crab").agent.status is status
-        stored = stored_agent_vital_signs(home.runtime.home.facts, "crab")
+        stored = agent_vital_signs_document(home.runtime.home.facts, "crab")
         assert stored is not None
         assert (stored.read(VitalSigns).status, bool(stored.due_at)) == (status, asker is OWNER)
 

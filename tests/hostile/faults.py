@@ -116,7 +116,7 @@ FAULTS = (
         Mutant(
             id="hostile-header",
             module="opencrab.engine.turn.admission",
-            old='"taint": taint or taints_reading_turn(message.authority)',
+            old='"taint": taint or does_authority_taint_reader(message.authority)',
             new='"taint": taint',
             fault="a turn begins clean although its message is a stranger's or a peer's",
         ),

@@ -11,7 +11,7 @@ import pytest
 import typer.main
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from tests.built.wheel import build_distributions, names_in, package_files
 from tests.conftest import ROOT
 from tests.running import server
@@ -90,7 +90,7 @@ def test_its_command_names_options_that_exist_and_the_volume() -> None:
     options = dict(zip(words[::2], words[1::2], strict=True))
     assert options["--data"] == image["VOLUME"]
     assert options["--port"] == image["EXPOSE"]
-    root = typer.main.get_command(build_cli(lambda _: 0))
+    root = typer.main.get_command(build_cli_app(lambda _: 0))
     up = root.get_command(root.make_context(program, ["up"]), command)  # type: ignore[attr-defined]
     assert set(options) <= {flag for each in up.params for flag in each.opts}
 

@@ -13,7 +13,7 @@ from infra import page
 from infra.deploy import main
 from infra.place import Place, Unready
 from opencrab.gateways.rest.page import page_content
-from opencrab.gateways.rest.page.page_files import page_response
+from opencrab.gateways.rest.page.page_files import browser_page_response
 from tests.infra.desk import Desk
 
 REGION = "eu-west-1"
@@ -41,7 +41,9 @@ def keys(s3: Any) -> set[str]:
 def answered(path: str, language: str = "en") -> Any:
     """What the local server answers to a browser."""
     headers = [(b"accept-language", language.encode())]
-    return page_response({"type": "http", "method": "GET", "path": path, "headers": headers})
+    return browser_page_response(
+        {"type": "http", "method": "GET", "path": path, "headers": headers}
+    )
 
 
 def test_the_bucket_holds_what_the_local_server_answers(s3: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from infra import prices
 from opencrab.adapters.providers.catalogue.model_facts import ModelFacts
-from opencrab.adapters.providers.catalogue.prices import read_price_list
+from opencrab.adapters.providers.catalogue.prices import read_provider_price_list
 from opencrab.domain.money.budget import Price
 from tests.conftest import ROOT
 
@@ -35,7 +35,7 @@ PUBLISHED = [
 
 
 def test_the_file_is_one_line_a_model_and_reads_as_what_it_was() -> None:
-    text = prices.document(read_price_list(PUBLISHED, TODAY), TODAY, "test 1")
+    text = prices.document(read_provider_price_list(PUBLISHED, TODAY), TODAY, "test 1")
     lines = text.splitlines()
     assert len(lines) == 3
     written = json.loads(text)
@@ -56,7 +56,7 @@ def test_the_library_gives_what_is_published(tmp_path: Path) -> None:
         pytest.skip("there is no .venv-prices: `make prices` makes it")
     code = (
         "from infra import prices; import datetime, sys; "
-        "found = prices.read_price_list(prices.installed(), datetime.date(2026, 11, 21)); "
+        "found = prices.read_provider_price_list(prices.installed(), datetime.date(2026, 11, 21)); "
         "sys.stdout.write(prices.document(found, datetime.date(2026, 11, 21), 'x'))"
     )
     run = subprocess.run(

@@ -16,7 +16,7 @@ from opencrab import settings
 from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
     ProviderSettings,
-    model_catalogue_settings,
+    provider_catalogue_settings,
 )
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
@@ -119,11 +119,11 @@ def live() -> Iterator[Live]:
     if not provider_name or not model:
         pytest.skip("name a model in OPENCRAB_LIVE_PROVIDER and OPENCRAB_LIVE_MODEL")
     configured = settings.load_settings({})
-    known = model_catalogue_settings(
+    known = provider_catalogue_settings(
         configured.table("llm"),
         configured.pricing,
         configured.absent_below("llm.providers"),
-        listing=settings.listed_models,
+        listing=settings.public_prices_of_settings,
     )
     scripted = ProviderSettings(name="scripted", kind="scripted")
     provider = {"scripted": scripted, **known.providers}.get(provider_name)

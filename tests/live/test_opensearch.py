@@ -12,12 +12,12 @@ from opencrab.adapters.opensearch.connection import (
     OpenSearchConnection,
     new_opensearch_transport,
 )
-from opencrab.adapters.opensearch.schema import index_name
+from opencrab.adapters.opensearch.schema import opensearch_index_name
 from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.opensearch.watermark import SETTLED
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.aws.search import opensearch_signer
+from opencrab.bootstrap.aws.search import aws_opensearch_signer
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.memory.search import SearchQuery
@@ -51,7 +51,11 @@ def row(number: int, text: str) -> SearchRow:
 def client(opensearch_endpoint: str) -> OpenSearchClient:
     backoff = OpenSearchBackoff(wait, lambda: 0.5)
     connection = OpenSearchConnection(
-        opensearch_endpoint, new_opensearch_transport(), opensearch_signer, SystemClock(), backoff
+        opensearch_endpoint,
+        new_opensearch_transport(),
+        aws_opensearch_signer,
+        SystemClock(),
+        backoff,
     )
     return OpenSearchClient(connection)
 
@@ -61,7 +65,7 @@ def agent_id(client: OpenSearchClient, stage: str) -> Iterator[str]:
     """An agent of its own, whose index goes at the end."""
     made = f"live-{secrets.token_hex(4)}"
     yield made
-    client.drop(index_name(stage, made))
+    client.drop(opensearch_index_name(stage, made))
 
 
 def test_what_was_indexed_is_found_within_two_minutes(
@@ -96,7 +100,8 @@ def test_the_server_stems_as_we_do(client: OpenSearchClient, stage: str, agent_i
         waited += 5
         for each in stems:
             answer = client.search(
-                index_name(stage, agent_id), {"size": 1, "query": {"term": {"terms": each}}}
+                opensearch_index_name(stage, agent_id),
+                {"size": 1, "query": {"term": {"terms": each}}},
             )
             found.update({each} if answer and answer["hits"]["hits"] else ())
     assert found == stems

@@ -15,7 +15,7 @@ from opencrab.adapters.providers.transport.exchange import (
     OpenReply,
     Reply,
     Transport,
-    transport_never_stopped,
+    provider_exchange_never_stopped,
 )
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
@@ -124,7 +124,7 @@ class Parting:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         alone = {**headers, "connection": "close"}
         return self.transport.open(

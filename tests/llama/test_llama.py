@@ -8,7 +8,7 @@ import pytest
 from opencrab.adapters.providers.catalogue.detect import detect_servers_for_catalogue
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
-from opencrab.adapters.providers.vendor import VendorEmbedder, probe_provider_health
+from opencrab.adapters.providers.vendor import VendorEmbedder, probe_health_of_provider
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import CallReturn, ChatMessage, ModelInfo
 from tests.llama.asking import (
@@ -173,15 +173,15 @@ def test_health_lists_the_model_and_says_whose_key_is_wrong(
     guarded: LlamaServer, transport: Transport, spoken: Format
 ) -> None:
     endpoint = spoken.endpoint(guarded, KEY)
-    well = probe_provider_health(spoken.wire(), endpoint, transport, 10.0)
+    well = probe_health_of_provider(spoken.wire(), endpoint, transport, 10.0)
     assert (well.ok, well.models) == (True, (MODEL,))
     stranger = replace(endpoint, api_key="sk-wrong-key")
-    refused = probe_provider_health(spoken.wire(), stranger, transport, 10.0)
+    refused = probe_health_of_provider(spoken.wire(), stranger, transport, 10.0)
     assert not refused.ok
     assert endpoint.key_name in refused.problem
     assert "sk-wrong-key" not in refused.problem
     gone = replace(endpoint, base_url="http://127.0.0.1:9")
-    ill = probe_provider_health(spoken.wire(), gone, transport, 10.0)
+    ill = probe_health_of_provider(spoken.wire(), gone, transport, 10.0)
     assert not ill.ok
     assert ill.problem
     assert ill.cure

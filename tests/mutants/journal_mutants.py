@@ -181,8 +181,8 @@ MUTANTS = (
     Mutant(
         id="dynamo-stop-ignored",
         module="opencrab.adapters.dynamodb.turn.header",
-        old="return all_conditions(path.does_not_exist())",
-        new="return all_conditions(path.does_not_exist() | path.exists())",
+        old="return join_dynamodb_conditions(path.does_not_exist())",
+        new="return join_dynamodb_conditions(path.does_not_exist() | path.exists())",
         fault="on AWS a turn goes on after it was asked to stop, and forgets that it was",
     ),
     Mutant(
@@ -202,7 +202,7 @@ MUTANTS = (
     Mutant(
         id="dynamo-queued-not-found",
         module="opencrab.adapters.dynamodb.turn.header",
-        old="if not is_turn_alive(turn) or turn.lease_until is None:",
+        old="if not is_turn_open_in_dynamodb(turn) or turn.lease_until is None:",
         new="if turn.status is not TurnStatus.RUNNING or turn.lease_until is None:",
         fault="on AWS a turn that was stored and not queued is never found by the sweep",
     ),
@@ -223,8 +223,8 @@ MUTANTS = (
     Mutant(
         id="dynamo-live-lease-swept",
         module="opencrab.adapters.dynamodb.turn.journal",
-        old="if until is None or until > now or not headers.is_turn_alive(turn):",
-        new="if until is None or not headers.is_turn_alive(turn):",
+        old="if until is None or until > now or not headers.is_turn_open_in_dynamodb(turn):",
+        new="if until is None or not headers.is_turn_open_in_dynamodb(turn):",
         fault="on AWS the sweep takes turns away from workers that are alive",
     ),
     Mutant(

@@ -112,9 +112,9 @@ MUTANTS = (
         id="beat-foreign-words-out",
         module="opencrab.engine.autonomy.heartbeat_decision",
         old="if channel is not None "
-        "and (tainted or is_autonomous_speech_in_cooldown(signs, channel.target, now)):",
+        "and (tainted or is_heartbeat_speech_in_cooldown(signs, channel.target, now)):",
         new="if channel is not None "
-        "and is_autonomous_speech_in_cooldown(signs, channel.target, now):",
+        "and is_heartbeat_speech_in_cooldown(signs, channel.target, now):",
         fault="after foreign events an agent tells private words to a channel",
     ),
     Mutant(
@@ -155,7 +155,7 @@ MUTANTS = (
     Mutant(
         id="gate-agents-chatter",
         module="opencrab.domain.autonomy.heartbeat_gate",
-        old="return not is_autonomous_speech_in_cooldown(signs, mention.channel.target, now)",
+        old="return not is_heartbeat_speech_in_cooldown(signs, mention.channel.target, now)",
         new="return True",
         fault="two agents that name each other wake each other without a pause",
     ),
@@ -268,8 +268,8 @@ MUTANTS = (
     Mutant(
         id="observe-agents-trusted",
         module="opencrab.domain.conversation.message",
-        old="return self.from_agent or taints_reading_turn(self.authority)",
-        new="return taints_reading_turn(self.authority)",
+        old="return self.from_agent or does_authority_taint_reader(self.authority)",
+        new="return does_authority_taint_reader(self.authority)",
         fault="words of another agent do not taint the turn that reads them",
     ),
     Mutant(

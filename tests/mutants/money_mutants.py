@@ -13,8 +13,8 @@ MUTANTS = (
     Mutant(
         id="decide-instruction-clean",
         module="opencrab.engine.turn.decide",
-        old="if not work.turn.taint and is_tainted_model_request(request):",
-        new="if work.turn.taint and is_tainted_model_request(request):",
+        old="if not work.turn.taint and is_model_request_tainted(request):",
+        new="if work.turn.taint and is_model_request_tainted(request):",
         fault="guidance of a stranger does not taint the turn that reads it",
     ),
     Mutant(
@@ -55,7 +55,7 @@ MUTANTS = (
     Mutant(
         id="decide-waits-too-long",
         module="opencrab.engine.turn.decide",
-        old="fault=router.fault_to_record(error),",
+        old="fault=router.model_fault_to_record(error),",
         new="fault=error.fault,",
         fault="a turn waits for a provider that wants an hour instead of asking another one",
     ),

@@ -242,7 +242,7 @@ MUTANTS = (
     Mutant(
         id="admission-public-clean",
         module="opencrab.engine.turn.admission",
-        old='"taint": taint or taints_reading_turn(message.authority)',
+        old='"taint": taint or does_authority_taint_reader(message.authority)',
         new='"taint": taint',
         fault="a stranger's message does not taint the turn that it starts",
     ),
@@ -292,10 +292,10 @@ MUTANTS = (
         id="sweep-speech-swallowed",
         module="opencrab.engine.autonomy.sweep",
         old=(
-            "queue_utterance_of_turn("
+            "queue_turn_utterance("
             'runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")'
         ),
-        new="queue_utterance_of_turn(runtime.home.deliveries, utterance)",
+        new="queue_turn_utterance(runtime.home.deliveries, utterance)",
         fault="speech that was lost on its way is sent again under an id that is dropped",
     ),
     Mutant(

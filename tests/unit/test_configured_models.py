@@ -8,7 +8,7 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
-    model_catalogue_settings,
+    provider_catalogue_settings,
 )
 from opencrab.adapters.providers.catalogue.model_facts import listed_catalogue_facts
 from opencrab.adapters.providers.registry import ProviderModels
@@ -22,8 +22,8 @@ LARGEST = 150_000
 
 def configured() -> ModelsSettings:
     everything = settings.load_settings({}, {}, secret=_given)
-    return model_catalogue_settings(
-        everything.table("llm"), everything.pricing, listing=settings.listed_models
+    return provider_catalogue_settings(
+        everything.table("llm"), everything.pricing, listing=settings.public_prices_of_settings
     )
 
 
@@ -75,7 +75,7 @@ def test_the_seeds_choices_are_shipped() -> None:
 
 def test_the_public_prices_are_whole_small_and_sorted() -> None:
     path = ROOT / "config" / "models.json"
-    document: dict[str, Any] = dict(settings.listed_models())
+    document: dict[str, Any] = dict(settings.public_prices_of_settings())
     names = list(document["models"])
     assert path.stat().st_size < LARGEST
     assert names == sorted(names)
@@ -89,7 +89,7 @@ def test_the_public_prices_are_whole_small_and_sorted() -> None:
 
 
 def test_anthropics_prices_know_both_kinds_of_cache() -> None:
-    entries = settings.listed_models()["models"]
+    entries = settings.public_prices_of_settings()["models"]
     sonnet = entries["anthropic:claude-sonnet-4-5"]
     assert (sonnet["cache_write"], sonnet["cache_write_long"]) == (3.75, 6)
     assert sonnet["max_input_tokens"] == 200_000
@@ -103,4 +103,4 @@ def test_the_address_of_the_price_list_is_safe() -> None:
 def test_the_files_defaults_are_the_codes_own() -> None:
     shipped = dict(configured().manners)
     assert shipped.pop(Use.EMBEDDING) == CallOptions()
-    assert shipped == model_catalogue_settings({}, {}).manners
+    assert shipped == provider_catalogue_settings({}, {}).manners

@@ -12,10 +12,10 @@ from opencrab.domain.errors import Invalid
 from opencrab.settings import (
     EffectiveSetting,
     Settings,
-    listed_models,
     load_settings,
-    machine_time_zone,
-    owner_key,
+    machine_time_zone_setting,
+    owner_key_setting,
+    public_prices_of_settings,
 )
 
 TOML = """
@@ -72,7 +72,7 @@ def test_the_defaults_load_without_any_variable() -> None:
     assert settings.get("gateway.rest.port") == 8080
     assert settings.get("budget.installation_day_usd") == 5.0
     assert settings.pricing["models"]["openai"]["gpt-4o"]["max_input_tokens"] == 128_000
-    assert listed_models()["models"]["openai:gpt-4o"]["input"] == 2.5
+    assert public_prices_of_settings()["models"]["openai:gpt-4o"]["input"] == 2.5
 
 
 def test_the_defaults_say_which_parts_lack_which_variable() -> None:
@@ -303,7 +303,7 @@ def test_broken_public_prices_are_named_when_somebody_needs_them(
         (folder / "models.json").write_bytes(content)
     assert loaded(folder, GUILD="1").values
     with pytest.raises(Invalid, match=r"models\.json"):
-        listed_models(folder=folder)
+        public_prices_of_settings(folder=folder)
 
 
 def test_the_absent_parts_of_a_section_are_told_by_name(folder: Path) -> None:
@@ -319,11 +319,11 @@ def test_a_missing_configuration_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_the_first_owner_key_is_the_operators(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert owner_key({"OPENCRAB_OWNER_KEY": "oc_key"}) == "oc_key"
-    assert owner_key({"OPENCRAB_OWNER_KEY": ""}) is None
-    assert owner_key({}) is None
+    assert owner_key_setting({"OPENCRAB_OWNER_KEY": "oc_key"}) == "oc_key"
+    assert owner_key_setting({"OPENCRAB_OWNER_KEY": ""}) is None
+    assert owner_key_setting({}) is None
     monkeypatch.setenv("OPENCRAB_OWNER_KEY", "oc_from_here")
-    assert owner_key() == "oc_from_here"
+    assert owner_key_setting() == "oc_from_here"
 
 
 def test_the_process_environment_is_read_unless_another_is_given(
@@ -375,4 +375,4 @@ def test_the_machines_time_zone_is_found_where_systems_keep_it(
         (tmp_path / "localtime").symlink_to(link)
     if written is not None:
         (tmp_path / "timezone").write_text(written)
-    assert machine_time_zone(environment, etc=tmp_path) == zone
+    assert machine_time_zone_setting(environment, etc=tmp_path) == zone

@@ -14,7 +14,7 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.world.binding import WorldBinding, WorldEnvelope, WorldRole
 from opencrab.domain.world.catalogue import (
     inbound_world_messages,
-    outbound_message_by_code,
+    outbound_world_message_by_code,
     outbound_world_messages,
 )
 from opencrab.engine.runtime import Runtime
@@ -83,7 +83,7 @@ class ReferenceWorld:
         if told.nonce in self.seen:
             return
         self.seen.add(told.nonce)
-        message = outbound_message_by_code(told.code)
+        message = outbound_world_message_by_code(told.code)
         assert message is not None
         assert told.recipient == message.other
         self.heard.append((message.name, told.body))

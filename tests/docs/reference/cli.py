@@ -6,7 +6,7 @@ from typing import Any
 import typer.main
 
 from opencrab.domain.value import Language
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
 from tests.docs.reference.text import sentence, table
 
@@ -50,7 +50,7 @@ def shown(parameter: Any) -> str:
 
 
 def _root() -> Any:
-    return typer.main.get_command(build_cli(_not_launched))
+    return typer.main.get_command(build_cli_app(_not_launched))
 
 
 def _not_launched(*_given: object, **_named: object) -> int:

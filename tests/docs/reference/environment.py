@@ -10,7 +10,7 @@ import typer.main
 
 from opencrab.bootstrap.local import command
 from opencrab.domain.value import Language
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from tests.architecture.source import Module, modules
 from tests.conftest import ROOT
 from tests.docs.reference import configuration
@@ -60,7 +60,7 @@ def sections(_language: Language) -> list[Section]:
 
 def read_by_command() -> list[str]:
     """The variables that stand for options of `opencrab`, hidden ones included."""
-    root = typer.main.get_command(build_cli(command.run_local_server))
+    root = typer.main.get_command(build_cli_app(command.run_local_server))
     found = (each.envvar for each in root.params if each.envvar)
     return [name for names in found for name in ([names] if isinstance(names, str) else names)]
 

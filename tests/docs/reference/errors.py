@@ -32,7 +32,7 @@ def page(language: Language) -> str:
 
 def sections(language: Language) -> list[Section]:
     """Everything that the page has."""
-    example = bytes(problem.problem_of_status(404).body).decode()
+    example = bytes(problem.http_problem_of_status(404).body).decode()
     answer = {"example": example, "seconds": problem.RETRY_SECONDS}
     retries = tuple(f"retry.{name}" for name in _retries())
     return [
@@ -71,7 +71,10 @@ def kinds() -> tuple[type[OpenCrabError], ...]:
 
 def other_codes() -> dict[str, tuple[str, str]]:
     """Codes of answers that no class has, with their status and title."""
-    answers = [problem.problem_of_unexpected(), *map(problem.problem_of_status, problem._CODES)]
+    answers = [
+        problem.http_problem_of_unexpected(),
+        *map(problem.http_problem_of_status, problem._CODES),
+    ]
     told = [json.loads(bytes(answer.body)) for answer in answers]
     known = {kind.code for kind in kinds()}
     return {
@@ -138,7 +141,7 @@ def _retries() -> set[str]:
 
 def _kind(kind: type[OpenCrabError], language: Language) -> tuple[str, ...]:
     error = ModelCallFailed("", Fault.TIMEOUT) if kind is ModelCallFailed else kind("")
-    answer = problem.problem_of_error(error)
+    answer = problem.http_problem(error)
     title = json.loads(bytes(answer.body))["title"]
     nearest = next(each.__name__ for each in kind.__mro__ if each.__name__ in _retries())
     again = sentence("errors", f"retry.{nearest}", language)
@@ -192,8 +195,8 @@ def _notices(function: ast.AST) -> Iterator[tuple[str, str]]:
 
 def _phrases_in(value: ast.AST) -> list[str]:
     named = [key for call in _calls(value, "system_phrase") for key in _keys(call.args[0])]
-    named += ["budget" for _ in _calls(value, "budget_phrase")]
-    return named + ["failed" for _ in _calls(value, "failure_phrase")]
+    named += ["budget" for _ in _calls(value, "phrase_for_used_up_budget")]
+    return named + ["failed" for _ in _calls(value, "phrase_for_failure")]
 
 
 def _keys(node: ast.AST) -> list[str]:

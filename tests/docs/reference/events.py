@@ -148,8 +148,8 @@ def _samples() -> Iterator[Event]:
                     _line(kind, audience, from_agent=from_agent)
                 )
     for status in TurnStatus:
-        yield from live_events.session_events_of_turn(_moved(status))
-    yield live_events.gap_event("s", 1, 9, _AT)
+        yield from live_events.live_session_events_of_turn(_moved(status))
+    yield live_events.session_event_for_gap("s", 1, 9, _AT)
     answers = answer_events.AnswerEvents()
     yield from answers.of_part(AnswerPart("s", "a", "t", 1, "Hello"), _AT)
     yield from answers.of_turn("t", _AT)

@@ -13,7 +13,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
 from opencrab.engine.discord.ambient_messages import ReceivedMessage, answer_ambient_discord_message
 from opencrab.engine.discord.presence import set_agent_discord_presence
-from opencrab.gateways.discord_relay.reading import relayed_message
+from opencrab.gateways.discord_relay.reading import message_for_discord_relay
 from opencrab.gateways.rest.workspace.workspace import write_file
 from opencrab.ports.workspace.files import Files
 from tests.crash.outside import Reply
@@ -133,7 +133,7 @@ def _is_mentioned_on_discord(rooms: Rooms) -> None:
         message_reference=None,
         attachments=(),
     )
-    relayed = relayed_message(cast(hikari.Message, said), BOT)
+    relayed = message_for_discord_relay(cast(hikari.Message, said), BOT)
     assert relayed is not None
     house.scripts["crab"] = (Reply("ok"),)
     received = ReceivedMessage.model_validate(relayed.body)

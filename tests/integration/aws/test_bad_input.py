@@ -9,7 +9,7 @@ import pytest
 from opencrab.adapters.dynamodb.item import Fields, Migration, Schema
 from opencrab.adapters.dynamodb.table import (
     Table,
-    attribute_changes,
+    dynamodb_attribute_changes,
     item_key,
     put_item,
     update_item,
@@ -139,8 +139,10 @@ def test_an_item_of_over_400_kilobytes_is_refused_with_all_that_belongs_to_it(
 def test_a_header_of_a_newer_version_waits_until_somebody_knows_it(house: House) -> None:
     house.session(house.agent("crab", (Reply(text="はい"),)))
     (turn,) = house.say("hello")
-    table, place = table_of(house), (headers.turn_partition(turn.id), headers.HEADER)
-    table.write(update_item(*place, attribute_changes({"schema": headers.SCHEMA.version + 1})))
+    table, place = table_of(house), (headers.dynamodb_turn_partition(turn.id), headers.HEADER)
+    table.write(
+        update_item(*place, dynamodb_attribute_changes({"schema": headers.SCHEMA.version + 1}))
+    )
     before = table.get(*place)
     for _ in range(5):
         delivery = received(house)
@@ -150,7 +152,7 @@ def test_a_header_of_a_newer_version_waits_until_somebody_knows_it(house: House)
     assert table.get(*place) == before
     assert house.home.turns.list_dead_letters(10) == ()
     # Whoever knows that version goes on; here that is the deployment taken back.
-    table.write(update_item(*place, attribute_changes({"schema": headers.SCHEMA.version})))
+    table.write(update_item(*place, dynamodb_attribute_changes({"schema": headers.SCHEMA.version})))
     house.clock.advance(3)
     house.work()
     assert house.statuses((turn,)) == [TurnStatus.COMPLETED]
@@ -161,7 +163,7 @@ def test_what_an_older_version_wrote_is_brought_up_to_date_when_it_is_read(house
     house.session(house.agent("crab", TALKATIVE))
     (turn,) = house.say("hello")
     one_step(house)
-    written = table_of(house).query(headers.turn_partition(turn.id), "0", "9~")
+    written = table_of(house).query(headers.dynamodb_turn_partition(turn.id), "0", "9~")
     renamed = (_renamed("body", "content"), _renamed("content", "text"))
     newer = Schema("record", (*records.SCHEMA.migrations, *renamed))
     assert [item["sk"]["S"] for item in written] == ["0001I", "0001R", "0002R"]

@@ -16,8 +16,12 @@ from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.system_clock import FakeClock, SystemClock
 from opencrab.bootstrap.aws.environment import _table_named
-from opencrab.bootstrap.aws.functions import aws_message_admission, compaction_worker
-from opencrab.bootstrap.aws.search import aws_search_from_settings, search_indexer, vpc_searcher
+from opencrab.bootstrap.aws.functions import aws_message_admission, lambda_compaction_worker
+from opencrab.bootstrap.aws.search import (
+    aws_search_from_settings,
+    lambda_search_indexer,
+    lambda_vpc_searcher,
+)
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.memory.memory import MEMORY
@@ -112,7 +116,7 @@ def test_the_indexer_publishes_what_the_stream_tells_and_a_turn_begins_there(
 ) -> None:
     deployed.life.say(text)
     assert texts(searching(), question) == [text], "what nobody has indexed is found"
-    search_indexer()(deployed.records())
+    lambda_search_indexer()(deployed.records())
     assert deployed.snapshots() == ["search/hana/index.db"]
     began = searching()
     assert texts(began, question) == [text]
@@ -124,7 +128,7 @@ def test_a_restored_table_is_not_searched_with_the_snapshot_of_the_old_one(
 ) -> None:
     """It uses line numbers again: the old snapshot would take its new lines for known."""
     deployed.life.say("the crab of the old table")
-    search_indexer()(deployed.records())
+    lambda_search_indexer()(deployed.records())
     restored = create_table(deployed.opened, "restored")
     stores = stores_on_dynamodb_table(Table(restored, dispatch_in(deployed.opened)))
     home = replace(deployed.home, sessions=stores.sessions, journal=stores.journal)
@@ -136,7 +140,7 @@ def test_a_restored_table_is_not_searched_with_the_snapshot_of_the_old_one(
 
 
 def test_the_same_records_again_and_in_any_order_change_nothing(deployed: Deployed) -> None:
-    follow = search_indexer()
+    follow = lambda_search_indexer()
     for text, _ in WORDS:
         deployed.life.say(text)
     event = deployed.records()
@@ -151,7 +155,7 @@ def test_the_same_records_again_and_in_any_order_change_nothing(deployed: Deploy
 def test_a_memory_that_is_removed_goes_from_the_snapshot(
     deployed: Deployed, text: str, question: str
 ) -> None:
-    follow = search_indexer()
+    follow = lambda_search_indexer()
     memory_id = deployed.life.remember(text)
     follow(deployed.records())
     assert searching().status("hana").published_rows == 1
@@ -162,8 +166,8 @@ def test_a_memory_that_is_removed_goes_from_the_snapshot(
 
 
 def test_records_of_other_things_wake_nobody(deployed: Deployed) -> None:
-    search_indexer()(deployed.records())
-    search_indexer()({"Records": []})
+    lambda_search_indexer()(deployed.records())
+    lambda_search_indexer()({"Records": []})
     assert deployed.snapshots() == []
 
 
@@ -177,7 +181,7 @@ def test_the_function_on_efs_follows_and_answers(
 ) -> None:
     monkeypatch.setenv("OPENCRAB_AWS__SEARCH_FOLDER", str(tmp_path / "efs"))
     monkeypatch.delenv("OPENCRAB_AWS__BUCKET")
-    answer = vpc_searcher()
+    answer = lambda_vpc_searcher()
     deployed.life.say(text)
     assert answer(deployed.records()) is None
     assert len(list((tmp_path / "efs" / "hana").glob("*.snapshot"))) == 1
@@ -195,7 +199,7 @@ def test_a_message_that_asks_for_no_summary_is_put_among_the_dead(
 ) -> None:
     attributes = {"ApproximateReceiveCount": "1", "MessageGroupId": "s1"}
     record = {"messageId": "m", "receiptHandle": "r", "body": body, "attributes": attributes}
-    assert compaction_worker()({"Records": [record]}, Call()) == {"batchItemFailures": []}
+    assert lambda_compaction_worker()({"Records": [record]}, Call()) == {"batchItemFailures": []}
     given = {"QueueUrl": deployed.dead_summaries}
     (letter,) = deployed.opened.client("sqs").receive_message(**given)["Messages"]
     assert letter["Body"] == body
@@ -222,7 +226,7 @@ def test_the_words_of_a_nights_report_are_a_turn_of_the_function_that_makes_summ
     deployed.home.agents.create(profile)
     report = NightReport(home, "hana", period, SystemClock().now() + timedelta(days=1))
     report.put(Language.JA, "# 花の学習記録\n\n1 ターン\n\n## 予算内か\n\nはい。\n")
-    compact = compaction_worker()
+    compact = lambda_compaction_worker()
     bodies = [f'{{"v":1,"agent":"hana","period":"{period}"}}']
     while bodies:
         attributes = {"ApproximateReceiveCount": "1", "MessageGroupId": "g"}

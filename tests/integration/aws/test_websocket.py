@@ -19,7 +19,7 @@ from opencrab.bootstrap.aws.environment import _table_named
 from opencrab.bootstrap.websocket import websocket_handler
 from opencrab.domain.access.authority import Scope
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import grant_session_access
+from opencrab.engine.access.membership import let_principal_access_session
 from opencrab.engine.conversation.live import WatchTarget
 from opencrab.engine.runtime import Rules
 from opencrab.engine.websocket import connections
@@ -105,7 +105,7 @@ class Function:
         name, home = f"{scope} 鍵", self.house.home
         secret, key = create_api_key(self.house.runtime, name=name, scope=scope, grants=grants)
         if scope is Scope.CHAT:
-            grant_session_access(home.facts, home.keys, "s", key.principal.id)
+            let_principal_access_session(home.facts, home.keys, "s", key.principal.id)
         return secret
 
     def event(self, name: str, connection_id: str) -> dict[str, Any]:

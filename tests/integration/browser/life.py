@@ -22,7 +22,7 @@ from opencrab.domain.autonomy.instruction_plan import (
     NAME,
     InstructionPlan,
     PlannedGoal,
-    instruction_key,
+    autonomy_instruction_plan_key,
 )
 from opencrab.domain.conversation.session import Ending
 from opencrab.domain.discussion.outcome import (
@@ -39,7 +39,7 @@ from opencrab.domain.goals.promise import (
     Promise,
     PromiseBoard,
     PromiseStatus,
-    brief_promise,
+    brief_goal_promise,
 )
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.value import Language
@@ -112,7 +112,7 @@ def _discussion(
     for each in promises:
         for owner, board in boards.items():
             boards[owner] = board.with_promise(
-                brief_promise(each, [each.name]), own=owner == each.agent_id
+                brief_goal_promise(each, [each.name]), own=owner == each.agent_id
             )
     known = Peer(
         agent_id=peer, interests=("tides 潮",), interactions=5, successes=3, last_session=session
@@ -183,7 +183,7 @@ def _plan(client: httpx.Client, data: Path, agent: str, texts: Sequence[str]) ->
     goals[1] = goals[1].replaced(event="world.bounty")
     goals[2] = goals[2].replaced(done=True, once=True)
     plan = InstructionPlan(
-        key=instruction_key(stored),
+        key=autonomy_instruction_plan_key(stored),
         asked_at=NOW,
         planned=True,
         goals=tuple(goals),

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.backup.backups import FolderBackups
 from opencrab.adapters.backup.rotation import BackupRotation
-from opencrab.adapters.inspection.disk import inspect_free_disk_bytes, probe_write
+from opencrab.adapters.inspection.disk import inspect_disk_by_write, inspect_free_disk_bytes
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
@@ -44,10 +44,10 @@ from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Pace
 from opencrab.engine.turn.run import run_turn
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.local.machine_checks import MachineChecks
-from opencrab.gateways.rest.app import create_app
+from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from opencrab.gateways.rest.local_parts import offer_installation_machine_checks
 from opencrab.ports.configuration import SettingsPaths
@@ -201,7 +201,7 @@ class Installation:
             key_name="VENDOR_KEY",
             private=False,
         )
-        self.write: Callable[[Path], None] = probe_write
+        self.write: Callable[[Path], None] = inspect_disk_by_write
         self.free: Callable[[Path], int] = inspect_free_disk_bytes
         self.rotation = BackupRotation(
             FolderBackups(self.clock),
@@ -242,7 +242,7 @@ class Installation:
             jobs=JOBS,
         )
         self.runtime = replace(self.runtime, **self.changes)
-        self.bridge.app = create_app(
+        self.bridge.app = create_rest_app(
             self.runtime,
             watch=PollingWatch(0.02),
             setup=lambda _: {"model": {"default": models.routing.default}},
@@ -347,4 +347,4 @@ def _built(language: str) -> tuple[Any, _Stage]:
         backups=lambda: FolderBackups(stage.at.clock),
         examine=stage.examine,
     )
-    return get_command(build_cli(lambda _options: 0, outside)), stage
+    return get_command(build_cli_app(lambda _options: 0, outside)), stage

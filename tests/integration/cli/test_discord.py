@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock, SystemClock
-from opencrab.gateways.discord_relay.relay import discord_relay_id_at
+from opencrab.gateways.discord_relay.relay import lowest_discord_relay_id_at
 from tests.discord.fake import GUILD_ID, OWNER, SERVER_CHANNEL, FakeDiscord
 from tests.integration.cli.house import OPENCRAB, SECONDS, House, running
 from tests.unit.gateways.discord_relay.gateway import HERE, Gateway
@@ -86,7 +86,7 @@ def test_the_relay_brings_a_message_and_ends_by_ctrl_c(reef: House) -> None:
     reef.run("discord", "agent", "さくら", "--channel", HERE, "--everything")
     with Gateway() as gateway:
         gateway.on_ready = lambda _: gateway.say(
-            discord_relay_id_at(SystemClock().now()), "おはよう"
+            lowest_discord_relay_id_at(SystemClock().now()), "おはよう"
         )
         environment = {
             **reef.environment,

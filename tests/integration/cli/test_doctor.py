@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.gateways.cli.language.sentences import EN, JA, cli_texts_in
+from opencrab.gateways.cli.language.sentences import EN, JA, sentences_of_language
 from tests.integration.cli.breaking import RUNNING, Case, wrong
 from tests.integration.cli.installation import Installation
 
@@ -63,4 +63,4 @@ def test_every_name_of_a_check_is_translated() -> None:
         "database",
         "owner_key",
     }
-    assert names - {"discord"} <= cli_texts_in(JA)["terms"].keys()
+    assert names - {"discord"} <= sentences_of_language(JA)["terms"].keys()

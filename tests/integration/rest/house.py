@@ -24,12 +24,12 @@ from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
 from opencrab.engine.access.api_keys import create_api_key, principal_of_api_key
-from opencrab.engine.access.membership import grant_session_access
+from opencrab.engine.access.membership import let_principal_access_session
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
-from opencrab.gateways.rest.app import build_routes, create_app
-from opencrab.gateways.rest.http.openapi import http_openapi_document
+from opencrab.gateways.rest.app import build_rest_routes, create_rest_app
+from opencrab.gateways.rest.http.openapi import openapi_document_of_http_routes
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.contract.homes import HASTY
 from tests.integration.rest.thinking import Thinking
@@ -38,7 +38,7 @@ from tests.integration.rest.thinking import Thinking
 @cache
 def documented() -> dict[str, Any]:
     """The OpenAPI document of all routes, which takes a second to make."""
-    return http_openapi_document(build_routes())
+    return openapi_document_of_http_routes(build_rest_routes())
 
 
 SETUP = {"model": {"default": "scripted:rules"}, "missing": []}
@@ -72,7 +72,7 @@ class House:
     def furnish(self, **changes: Any) -> None:
         """Another runtime in some of its parts, behind the same routes."""
         self.runtime = replace(self.runtime, **changes)
-        self.app = create_app(self.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP)
+        self.app = create_rest_app(self.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP)
 
     def close(self) -> None:
         """Leave nothing open."""
@@ -162,7 +162,7 @@ class House:
         """Share a session with the holder of a key."""
         home = self.runtime.home
         principal = principal_of_api_key(home.keys, key)
-        grant_session_access(home.facts, home.keys, session_id, principal.id)
+        let_principal_access_session(home.facts, home.keys, session_id, principal.id)
 
     def say(self, session_id: str, text: str, **sent: Any) -> list[str]:
         """The turns that a message starts."""

@@ -5,7 +5,7 @@ from typing import Any
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.identifier import content_hash
-from opencrab.gateways.rest.app import create_app
+from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House
 
@@ -18,7 +18,7 @@ class Keyring:
     def __init__(self, house: House) -> None:
         self.house = house
         # Streams end at once.
-        house.app = create_app(
+        house.app = create_rest_app(
             house.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, longest_seconds=0
         )
         delegate = house.key(Scope.CHAT)[1].principal.id

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Scope
-from opencrab.domain.approvals.call_text import exact_arguments
-from opencrab.domain.text.visible import visible_text
+from opencrab.domain.approvals.call_text import approval_call_arguments
+from opencrab.domain.text.visible import text_showing_hidden
 from opencrab.domain.turn.record import ActionCall
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from tests.integration.rest.house import House, problem
@@ -93,8 +93,8 @@ def test_owners_and_delegates_read_every_byte_and_its_hash(shared: House, conten
         assert found["arguments"] == call.arguments
         assert found["argument_hash"] == approval["argument_hash"] == call.argument_hash
         assert found["diff"].startswith("--- /dev/null\n+++ memo.txt\n")
-        assert visible_text(content) in found["diff"]
-        assert found["text"] == exact_arguments(call.arguments or {})
+        assert text_showing_hidden(content) in found["diff"]
+        assert found["text"] == approval_call_arguments(call.arguments or {})
     hidden = shared.got(path, key=shared.read)
     assert (hidden["arguments"], hidden["diff"], hidden["argument_hash"]) == (None, None, None)
     assert hidden["text"] is None

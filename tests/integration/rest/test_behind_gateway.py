@@ -12,7 +12,7 @@ import pytest
 
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.turn import Turn
-from opencrab.gateways.rest.app import create_app
+from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.lambda_entry import http_request_handler
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, event
@@ -49,7 +49,7 @@ class Deployed(House):
         journal: Any = self.journal
         home = replace(self.runtime.home, feed=None, journal=journal)
         self.runtime = replace(self.runtime, home=home)
-        self.app = create_app(
+        self.app = create_rest_app(
             self.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, longest_seconds=1
         )
         self.function = http_request_handler(self.app)

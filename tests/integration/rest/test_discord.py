@@ -12,7 +12,7 @@ from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.domain.discord.community import Community, discord_channel
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.engine.discord.setup import BotApplication
-from opencrab.gateways.rest.app import create_app
+from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.discord.cdn import Cdn
 from tests.discord.state import attachment
@@ -36,7 +36,7 @@ class Guild(House):
         self.runtime = replace(self.runtime, **given)
         bot = BotApplication(BOT, KEY, commands=lambda: COMMANDS)
         watch = PollingWatch(0.02)
-        self.app = create_app(self.runtime, watch=watch, setup=lambda _: SETUP, bot=bot)
+        self.app = create_rest_app(self.runtime, watch=watch, setup=lambda _: SETUP, bot=bot)
 
     def hears(
         self, number: int, content: str = "やあ", *, key: str | None = None, **fields: Any

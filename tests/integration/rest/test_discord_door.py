@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from opencrab.gateways.rest.app import create_app
+from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.discord.interactions import PATH, Interactions
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House
@@ -26,7 +26,7 @@ def answered(
     house: House, interactions: Interactions | None, *, method: str = "POST", body: bytes = b"{}"
 ) -> httpx.Response:
     """A request as Discord sends it: with its headers, without a key."""
-    app = create_app(
+    app = create_rest_app(
         house.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, interactions=interactions
     )
 

@@ -11,12 +11,12 @@ from opencrab.domain.autonomy.instruction_plan import (
     INSTRUCTION_PLAN,
     InstructionPlan,
     PlannedGoal,
-    instruction_key,
+    autonomy_instruction_plan_key,
 )
 from opencrab.domain.document import new_fact
-from opencrab.engine.agents.vital_signs import change_agent_vital_signs, queue_event_for_agent
+from opencrab.engine.agents.vital_signs import change_agent_vital_signs, store_event_for_agent
 from opencrab.engine.autonomy.heartbeat import sweep_heartbeats
-from opencrab.engine.autonomy.instruction_plan import apply_instruction_plan
+from opencrab.engine.autonomy.instruction_plan import apply_instruction_plan_to_schedules
 from tests.integration.rest.house import House, problem
 
 
@@ -24,7 +24,7 @@ def wake(house: House, agent_id: str, number: int) -> None:
     """Let something happen to an agent, and its beat be due."""
     now = house.runtime.clock.now()
     event = AgentEvent(id=f"{number:06d}", type="speech", source="taro", text="雨", at=now)
-    assert queue_event_for_agent(house.runtime, agent_id, event)
+    assert store_event_for_agent(house.runtime, agent_id, event)
     past = now.replace(microsecond=0) - timedelta(seconds=1)
     change_agent_vital_signs(
         house.runtime,
@@ -176,13 +176,13 @@ def test_the_plan_of_instructions_is_shown_with_its_schedule(house: House) -> No
     agent = house.runtime.home.agents.get(agent_id).agent
     now = house.runtime.clock.now()
     goal = PlannedGoal(name="Greet", words="Greet", times="0 8 * * *")
-    plan = InstructionPlan(key=instruction_key(agent), asked_at=now)
+    plan = InstructionPlan(key=autonomy_instruction_plan_key(agent), asked_at=now)
     fact = new_fact(agent_id, INSTRUCTION_PLAN, INSTRUCTION_PLAN, plan)
     house.runtime.home.facts.commit(fact)
     assert house.got(f"{path}/instruction-plan")["state"] == "waiting"
     told = fact.with_body(plan.replaced(planned=True, goals=(goal,), note="Hi"))
     house.runtime.home.facts.commit(told)
-    assert apply_instruction_plan(house.runtime, agent)
+    assert apply_instruction_plan_to_schedules(house.runtime, agent)
     shown = house.got(f"{path}/instruction-plan")
     assert (shown["state"], shown["note"], shown["goals"][0]["name"]) == ("planned", "Hi", "Greet")
     (schedule,) = house.got(f"{path}/schedules")["items"]

@@ -11,7 +11,7 @@ import pytest
 from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
-    model_catalogue_settings,
+    provider_catalogue_settings,
 )
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
@@ -63,7 +63,7 @@ class Street:
         def configured() -> ModelsSettings:
             table = {"base_url": OLD, "api_key": self.key, "default_model": "m"}
             llm = {"default_provider": "openai", "providers": {"openai": table, "scripted": {}}}
-            return model_catalogue_settings(llm, {}, stored_key=self.secrets.get)
+            return provider_catalogue_settings(llm, {}, stored_key=self.secrets.get)
 
         return ProviderModels(configured, lambda: self.witness, stored=self.kept.get)
 

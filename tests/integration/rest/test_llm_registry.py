@@ -12,12 +12,12 @@ import pytest
 from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
-    model_catalogue_settings,
+    provider_catalogue_settings,
 )
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.domain.models.fault import Fault, ModelCallFailed
-from opencrab.engine.models.preferences import change_provider
+from opencrab.engine.models.preferences import change_model_provider
 from tests.integration.rest.house import House, problem
 
 KEY = "sk-KANARI-51e0"
@@ -51,7 +51,7 @@ def house(tmp_path: Path) -> Iterator[House]:
     secrets = FileSecrets(tmp_path / "secrets")
 
     def configured() -> ModelsSettings:
-        return model_catalogue_settings(LLM, {}, stored_key=secrets.get)
+        return provider_catalogue_settings(LLM, {}, stored_key=secrets.get)
 
     models = ProviderModels(configured, Silent, stored=house.runtime.home.preferences.get)
     house.furnish(models=models, directory=models, secrets=secrets)
@@ -166,7 +166,7 @@ def test_a_price_of_a_provider_without_a_key_does_not_fall_far_either(house: Hou
 def test_owners_who_give_keys_at_once_do_not_disturb_each_other(house: House) -> None:
     def give(number: int) -> int:
         key, changes = f"{KEY}{number}", {"private": bool(number % 2)}
-        return change_provider(house.runtime, "openai", changes, key=key).version
+        return change_model_provider(house.runtime, "openai", changes, key=key).version
 
     with ThreadPoolExecutor(6) as owners:
         assert len(list(owners.map(give, range(12)))) == 12

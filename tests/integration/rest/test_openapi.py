@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from opencrab.gateways.rest.app import build_routes
+from opencrab.gateways.rest.app import build_rest_routes
 from opencrab.gateways.rest.http.openapi import http_openapi_text
 from tests.conftest import ROOT
 from tests.integration.rest.house import documented
@@ -16,13 +16,15 @@ PROGRAM = f"import opencrab.gateways.rest.app, sys; print(*({HEAVY!r} & set(sys.
 
 def test_the_file_is_the_document_that_the_routes_make() -> None:
     kept = (ROOT / "infra" / "openapi.json").read_text(encoding="utf-8")
-    assert kept == http_openapi_text(build_routes()), f"the interface has changed: run `{COMMAND}`"
+    assert kept == http_openapi_text(build_rest_routes()), (
+        f"the interface has changed: run `{COMMAND}`"
+    )
 
 
 def test_the_command_prints_the_document() -> None:
     command = [sys.executable, "-m", "opencrab.gateways.rest"]
     printed = subprocess.run(command, capture_output=True, check=True, timeout=60)
-    assert printed.stdout.decode() == http_openapi_text(build_routes())
+    assert printed.stdout.decode() == http_openapi_text(build_rest_routes())
 
 
 def test_every_operation_has_its_own_id_a_summary_and_problems() -> None:

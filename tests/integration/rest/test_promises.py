@@ -18,7 +18,7 @@ from opencrab.domain.goals.promise import (
     Promise,
     PromiseBoard,
     PromiseStatus,
-    brief_promise,
+    brief_goal_promise,
 )
 from tests.integration.rest.house import House, problem
 
@@ -65,7 +65,7 @@ def store(house: House, *promises: Promise) -> None:
     boards = {maker: PromiseBoard(), receiver[0]: PromiseBoard()}
     for each in promises:
         for agent_id, board in boards.items():
-            brief = brief_promise(each, ["汐"])
+            brief = brief_goal_promise(each, ["汐"])
             boards[agent_id] = board.with_promise(brief, own=agent_id == maker)
     house.runtime.home.facts.commit(
         new_fact(INSTALLATION_FACTS, DISCUSSION_OUTCOME, session_id, outcome),
@@ -103,7 +103,7 @@ def test_promises_are_their_owners(shared: House) -> None:
 def test_a_promise_whose_documents_were_erased_is_left_out(shared: House) -> None:
     nagi, shio = shared.agent("凪"), shared.agent("汐")
     board = PromiseBoard().with_promise(
-        brief_promise(a_promise(1, nagi, shio, "gone"), ["汐"]), own=False
+        brief_goal_promise(a_promise(1, nagi, shio, "gone"), ["汐"]), own=False
     )
     shared.runtime.home.facts.commit(new_fact(shio, PROMISE_BOARD, PROMISE_BOARD, board))
     assert shared.got(f"/agents/{shio}/promises")["received"] == []

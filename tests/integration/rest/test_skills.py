@@ -9,7 +9,11 @@ import pytest
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.skill_lifecycle import SkillTeaching, skill_lesson, teach_skill
+from opencrab.domain.learning.skill_lifecycle import (
+    SkillTeaching,
+    skill_lesson,
+    teach_learned_skill,
+)
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
     SKILL,
@@ -48,7 +52,7 @@ def mind(house: House, agent: str) -> AgentState:
 def waiting(house: House, agent: str, name: str = "from-ada", text: str = "Be brief.") -> None:
     """A skill that a peer taught."""
     teaching = SkillTeaching(source_type=SourceType.PEER, taught_by="Ada", turn_id="t1")
-    skill = teach_skill(
+    skill = teach_learned_skill(
         None, skill_lesson(name, "短く", guidance=text), teaching, house.runtime.clock.now()
     )
     house.runtime.home.facts.commit(new_fact(agent, SKILL, name, skill))

@@ -8,8 +8,8 @@ import pytest
 
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.domain.access.authority import Scope
-from opencrab.engine.autonomy.sweep import admit_due_items
-from opencrab.gateways.rest.app import create_app
+from opencrab.engine.autonomy.sweep import sweep_due_items
+from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, problem
 
@@ -70,7 +70,7 @@ def given(house: House, language: str = "en", **sent: Any) -> tuple[str, dict[st
 def carried_out(house: House) -> None:
     """Work until nothing is due any more."""
     house.work()
-    while admit_due_items(house.runtime):
+    while sweep_due_items(house.runtime):
         house.work()
 
 
@@ -96,7 +96,7 @@ def test_an_instruction_is_planned_carried_out_and_reported(busy: House, languag
 def test_others_see_what_happens_but_not_what_it_is_done_with(busy: House) -> None:
     place, _ = given(busy)
     busy.work()
-    admit_due_items(busy.runtime)
+    sweep_due_items(busy.runtime)
     busy.work()
     whole, public = busy.got(f"{place}/G1"), busy.got(f"{place}/G1", key=busy.read)
     assert whole["tasks"][0]["result"] == "書いた"
@@ -213,7 +213,7 @@ def test_a_follower_sees_every_change_until_the_end(busy: House, language: str) 
 
 def test_where_answers_are_not_streamed_each_change_ends_one(busy: House) -> None:
     place, task = given(busy)
-    app = create_app(
+    app = create_rest_app(
         busy.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, longest_seconds=20
     )
     streaming, busy.app = busy.app, app

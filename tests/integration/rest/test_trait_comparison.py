@@ -11,7 +11,7 @@ from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Price
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.value import Language
-from opencrab.engine.installation.trait_comparison import trait_questions
+from opencrab.engine.installation.trait_comparison import trait_questions_for_installation
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatMessage, ChatRequest
 from tests.integration.rest.house import House, problem
 
@@ -74,7 +74,10 @@ def test_a_pair_counts_what_a_blind_judge_says_twice(
     found = pair(house, agent_id, question=1)
     assert (found["high_answer"], found["low_answer"], found["share"]) == ("wild", "tame", share)
     answers, verdicts = model.asked[:2], model.asked[2:]
-    assert found["question"] == trait_questions(TraitName.OPENNESS, Language(language))[1]
+    assert (
+        found["question"]
+        == trait_questions_for_installation(TraitName.OPENNESS, Language(language))[1]
+    )
     assert [text for _, text in answers] == [found["question"]] * 2
     assert all("蟹江" in system for system, _ in answers)
     for system, text in verdicts:
@@ -144,5 +147,5 @@ def test_nobody_is_asked_for_what_cannot_be_compared(house: House) -> None:
 @pytest.mark.parametrize("language", Language)
 @pytest.mark.parametrize("name", TraitName)
 def test_every_number_has_its_questions(name: TraitName, language: Language) -> None:
-    questions = trait_questions(name, language)
+    questions = trait_questions_for_installation(name, language)
     assert len(set(questions)) == len(questions) == QUESTIONS

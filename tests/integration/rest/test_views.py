@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.engine.insight.vitals import Machine
-from opencrab.gateways.rest.app import create_app
+from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.json_lines import NEXT
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, problem
@@ -77,7 +77,7 @@ def test_vitals_and_panes_tell_of_the_machine_where_there_is_one(house: House) -
     agent = written(house, "ja")
     assert house.got(f"/agents/{agent}/vitals")["machine"] is None
     here = Machine(cpu_percent=12.5)
-    house.app = create_app(
+    house.app = create_rest_app(
         house.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, machine=lambda: here
     )
     panes = house.got(f"/agents/{agent}/panes")["items"]

@@ -10,7 +10,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.skill_lifecycle import retire_skill
+from opencrab.domain.learning.skill_lifecycle import retire_learned_skill
 from opencrab.domain.skills.skill import BY_EVIDENCE, SKILL, Effectiveness, SkillStatus
 from opencrab.domain.statistics.hash_bucket import hash_fraction
 from opencrab.domain.value import Language
@@ -141,7 +141,7 @@ def test_what_the_evidence_retired_the_agent_may_try_again(mika: Pupil) -> None:
     fact = mika.home.facts.get("mika", SKILL, "good-questions")
     assert fact is not None
     measured = Effectiveness(points=-9, low=-15, high=-3, turns=80)
-    gone = retire_skill(mika.skill(), NOW, owner=BY_EVIDENCE, effectiveness=measured)
+    gone = retire_learned_skill(mika.skill(), NOW, owner=BY_EVIDENCE, effectiveness=measured)
     mika.home.facts.commit(fact.with_body(gone))
     assert status(mika, "restore_my_skill", "good-questions") == "candidate"
     assert (mika.skill().status, mika.skill().effectiveness) == (SkillStatus.CANDIDATE, None)

@@ -22,7 +22,7 @@ from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, Value
 from opencrab.engine.skills.offering import agent_skills_index, skills_of_agent
-from opencrab.engine.turn.prompt.system_text import system_text
+from opencrab.engine.turn.prompt.system_text import system_prompt_text
 from opencrab.ports.turn.action import Action, ActionContext
 from tests.cases import for_each
 from tests.conftest import ROOT
@@ -78,7 +78,7 @@ def _bytes(registry: Registry, mind: AgentState, language: Language) -> int:
         updated_at=NOW,
     )
     schemas = registry.schemas(agent, ROUTING, Authority.OWNER, mind)
-    system = system_text(
+    system = system_prompt_text(
         profile, session, agent_skills_index(skills_of_agent(SKILLS.all(), mind), language).text
     )
     return len(system.encode()) + sum(len(each.model_dump_json().encode()) for each in schemas)

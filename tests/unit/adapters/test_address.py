@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.adapters.address import BaseUrlRules, is_public_address
+from opencrab.adapters.address import BaseUrlRules, is_public_ip_address
 from opencrab.domain.errors import Invalid
 from tests.cases import for_each
 
@@ -16,7 +16,7 @@ from tests.cases import for_each
     ],
 )  # fmt: skip
 def test_a_number_of_the_internet_is_public(number: str) -> None:
-    assert is_public_address(number)
+    assert is_public_ip_address(number)
 
 
 @for_each(
@@ -34,7 +34,7 @@ def test_a_number_of_the_internet_is_public(number: str) -> None:
     ],
 )  # fmt: skip
 def test_every_other_number_is_not(number: str) -> None:
-    assert not is_public_address(number)
+    assert not is_public_ip_address(number)
 
 
 def test_a_base_url_that_cannot_be_used_names_its_setting() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from opencrab.adapters.lambda_search import LambdaSearch, answer_search
+from opencrab.adapters.lambda_search import LambdaSearch, answer_lambda_search
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import (
     Exhausted,
@@ -84,7 +84,7 @@ class Client:
             raise self.error
         told = self.answer
         if told is None:
-            told = json.dumps(answer_search(self.search, json.loads(Payload))).encode()
+            told = json.dumps(answer_lambda_search(self.search, json.loads(Payload))).encode()
         return {"StatusCode": 200, "Payload": BytesIO(told), **self.more}
 
 
@@ -160,7 +160,7 @@ def test_more_than_lambda_carries_is_left_out_from_the_worst_on() -> None:
     search = Answering()
     search.found = tuple(found(f"{number}{JAPANESE}") for number in range(20))
     question = {"v": 1, "ask": "search", "agent": "mika", "query": {"text": JAPANESE}}
-    told = answer_search(search, question, at_most=3_000)["found"]
+    told = answer_lambda_search(search, question, at_most=3_000)["found"]
     assert 0 < len(told) < 20
     assert len(json.dumps(told)) < 3_500
     assert [each["row"]["text"] for each in told] == [
@@ -229,4 +229,4 @@ def test_a_function_that_cannot_be_reached_is_unavailable(
 def test_a_question_that_nobody_understands_is_answered(
     question: dict[str, Any], code: str
 ) -> None:
-    assert answer_search(Answering(), question)["error"]["code"] == code
+    assert answer_lambda_search(Answering(), question)["error"]["code"] == code

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.adapters.search_indexing import update_each_index
+from opencrab.adapters.search_indexing import update_search_index_of_each
 from opencrab.adapters.search_rows import ChangeHint
 from opencrab.domain.errors import Unavailable
 
@@ -20,6 +20,6 @@ def test_an_index_that_fails_does_not_hold_up_the_others(
         updated.append(agent_id)
 
     with pytest.raises(Unavailable, match="no space left"):
-        update_each_index(dict.fromkeys(AGENTS, ChangeHint()), update)
+        update_search_index_of_each(dict.fromkeys(AGENTS, ChangeHint()), update)
     assert updated == ["はな", "ken"]
     assert "agent_id=mika" in caplog.text

@@ -161,4 +161,4 @@ def test_two_skills_of_one_name_and_files_that_are_none_are_refused(tmp_path: Pa
 
 
 def test_the_shipped_skills_are_found_where_the_configuration_is() -> None:
-    assert len(FileSkills(settings.skills_folder()).all()) == 7
+    assert len(FileSkills(settings.skills_folder_setting()).all()) == 7

@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 
 from opencrab.adapters.world_bus import (
     EventBridgeBus,
-    envelope_of_eventbridge_event,
-    eventbridge_event_detail,
+    eventbridge_detail_of_world_envelope,
+    world_envelope_of_eventbridge_event,
 )
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.world.binding import ENVELOPE_BYTES, WorldEnvelope
@@ -46,7 +46,10 @@ def test_an_envelope_travels_as_an_event_of_its_bus() -> None:
     assert (entry["EventBusName"], entry["Source"]) == ("worlds", "opencrab.agent")
     detail = json.loads(entry["Detail"])
     assert (detail["recipient"], detail["code"], detail["v"]) == ("Mint", 0x0600, 1)
-    assert envelope_of_eventbridge_event(json.dumps({"detail": detail, "source": "a.world"})) == raw
+    assert (
+        world_envelope_of_eventbridge_event(json.dumps({"detail": detail, "source": "a.world"}))
+        == raw
+    )
     assert len(json.dumps(entry)) < 256 * 1024, "what EventBridge takes"
 
 
@@ -73,10 +76,15 @@ def test_a_bus_that_takes_nothing_is_unavailable(answer: Any) -> None:
         '{"detail": {"envelope": 7}}',
         "[" * 100_000,
         json.dumps(
-            {"detail": {**eventbridge_event_detail(b"x", ENVELOPE), "envelope": "a" * 400_000}}
+            {
+                "detail": {
+                    **eventbridge_detail_of_world_envelope(b"x", ENVELOPE),
+                    "envelope": "a" * 400_000,
+                }
+            }
         ),
     ],
 )
 def test_what_holds_no_envelope_is_refused(body: str) -> None:
     with pytest.raises(Invalid):
-        envelope_of_eventbridge_event(body)
+        world_envelope_of_eventbridge_event(body)

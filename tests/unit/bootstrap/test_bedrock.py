@@ -13,7 +13,7 @@ from botocore.credentials import Credentials
 from opencrab.adapters import aws_client
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.connection import missing_catalogue_provider_setting
-from opencrab.adapters.providers.catalogue.merge import catalogue_routing
+from opencrab.adapters.providers.catalogue.merge import provider_routing
 from opencrab.bootstrap.bedrock import (
     AwsAccount,
     aws_account,
@@ -147,16 +147,16 @@ def test_bedrock_takes_the_place_of_a_default_only_if_credentials_are_named(
     account = AwsAccount("eu-west-1", is_named=named)
     known = models_signed_for_aws(KNOWN, account, by_choice=True)
     assert missing_catalogue_provider_setting(known.providers["bedrock"]) == ""
-    assert catalogue_routing(known).default == default
+    assert provider_routing(known).default == default
     on_aws = models_signed_for_aws(KNOWN, account, by_choice=False)
-    assert catalogue_routing(on_aws).default == "openai:gpt-4o"
+    assert provider_routing(on_aws).default == "openai:gpt-4o"
 
 
 def test_a_key_of_another_provider_goes_before_aws_credentials() -> None:
     account = AwsAccount("eu-west-1", is_named=True)
     known = models_signed_for_aws(KNOWN, account, by_choice=True)
     keyed = ProviderSettings("deepseek", "openai", "https://d", api_key="k", default_model="v4")
-    assert catalogue_routing(known.with_provider(keyed)).default == "deepseek:v4"
+    assert provider_routing(known.with_provider(keyed)).default == "deepseek:v4"
 
 
 def test_a_key_is_used_instead_of_a_signature() -> None:

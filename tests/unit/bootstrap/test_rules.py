@@ -12,7 +12,7 @@ from opencrab.bootstrap.rules import (
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import Limits
 from opencrab.engine.runtime import Rules
-from opencrab.settings import load_settings, machine_time_zone
+from opencrab.settings import load_settings, machine_time_zone_setting
 
 CALLS_DAYS = "OPENCRAB_RETENTION__CALLS_DAYS"
 VERSIONS_DAYS = "OPENCRAB_WORKSPACE__DELETED_VERSIONS_DAYS"
@@ -20,7 +20,7 @@ VERSIONS_DAYS = "OPENCRAB_WORKSPACE__DELETED_VERSIONS_DAYS"
 
 def test_the_defaults_are_the_engines_own() -> None:
     rules = configured_engine_rules(load_settings({}, {}))
-    assert rules == Rules(time_zone=machine_time_zone(), asks_purpose=True)
+    assert rules == Rules(time_zone=machine_time_zone_setting(), asks_purpose=True)
 
 
 def test_the_time_zone_is_the_machines_or_the_one_that_is_set() -> None:
@@ -29,7 +29,7 @@ def test_the_time_zone_is_the_machines_or_the_one_that_is_set() -> None:
         return configured_engine_rules(load_settings({}, given)).time_zone
 
     assert zone("Asia/Tokyo") == "Asia/Tokyo"
-    assert zone("local") == zone("") == machine_time_zone()
+    assert zone("local") == zone("") == machine_time_zone_setting()
     with pytest.raises(Invalid, match=r"agent.time_zone is 'Asia/Edo'") as refused:
         zone("Asia/Edo")
     assert refused.value.field == "agent.time_zone"

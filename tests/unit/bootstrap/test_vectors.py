@@ -9,7 +9,11 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.sqlite_search.vectors import Vectors
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.aws.search import aws_search_from_settings, search_indexer, vpc_searcher
+from opencrab.bootstrap.aws.search import (
+    aws_search_from_settings,
+    lambda_search_indexer,
+    lambda_vpc_searcher,
+)
 from opencrab.bootstrap.vectors import are_vectors_configured, configured_vectors
 from opencrab.domain.errors import Invalid
 from opencrab.engine.memory.embedding import EmbeddingModels
@@ -81,8 +85,8 @@ def test_on_aws_they_are_refused_by_every_function(
     with own_log():
         for begin in (
             lambda: aws_search_from_settings(settings.load_settings({}), SystemClock()),
-            search_indexer,
-            vpc_searcher,
+            lambda_search_indexer,
+            lambda_vpc_searcher,
         ):
             with pytest.raises(
                 Invalid, match=r"search\.vectors is not supported on AWS yet"

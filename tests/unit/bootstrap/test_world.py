@@ -8,7 +8,7 @@ import pytest
 
 from opencrab import settings
 from opencrab.adapters.local_files.secrets import FileSecrets
-from opencrab.bootstrap.aws.world_inbound import world_receiver
+from opencrab.bootstrap.aws.world_inbound import lambda_world_receiver
 from opencrab.bootstrap.world import configured_world_link
 from tests.conftest import ROOT
 from tests.unit.bootstrap.aws.test_functions import LAMBDA, PLACES
@@ -49,7 +49,7 @@ def test_the_function_refuses_what_is_no_message_and_keeps_nothing(
     for name, value in {**PLACES, **LAMBDA, "OPENCRAB_WORLD__BUS": "worlds"}.items():
         monkeypatch.setenv(name, value)
     with own_log():
-        receive = world_receiver()
+        receive = lambda_world_receiver()
         record = {"messageId": "m1", "body": '{"detail": {"envelope": "eA=="}}'}
         assert receive({"Records": [record]}, None) == {"batchItemFailures": []}
     assert "world message rejected: id=m1, code=invalid" in capsys.readouterr().out

@@ -7,10 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.autonomy.curiosity import curiosity_pressure, curiosity_threshold
+from opencrab.domain.autonomy.curiosity import (
+    autonomy_curiosity_pressure,
+    autonomy_curiosity_threshold,
+)
 from opencrab.domain.memory.belief import EVIDENCE, Belief
 from opencrab.domain.memory.belief import revise_belief as after_test
-from opencrab.domain.memory.peer import Peer, peer_trust, peer_trust_after_collaboration
+from opencrab.domain.memory.peer import (
+    Peer,
+    memory_of_peer_after_collaboration,
+    remembered_peer_trust,
+)
 from opencrab.domain.outcome import Outcome
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -31,29 +38,29 @@ def test_curiosity_is_the_cycles_without_anything_new_over_the_patience(
     age: timedelta, risk: float
 ) -> None:
     cycles = max(age / HOUR, 0)
-    assert curiosity_pressure(NOW - age, NOW, HOUR, risk) == pytest.approx(
+    assert autonomy_curiosity_pressure(NOW - age, NOW, HOUR, risk) == pytest.approx(
         cycles / (10 + 20 * risk)
     )
 
 
 @given(risk=units)
 def test_curiosity_comes_over_one_right_after_the_threshold(risk: float) -> None:
-    patience = curiosity_threshold(risk) * HOUR
-    assert curiosity_pressure(NOW - patience * 0.999, NOW, HOUR, risk) < 1
-    assert curiosity_pressure(NOW - patience * 1.001, NOW, HOUR, risk) > 1
+    patience = autonomy_curiosity_threshold(risk) * HOUR
+    assert autonomy_curiosity_pressure(NOW - patience * 0.999, NOW, HOUR, risk) < 1
+    assert autonomy_curiosity_pressure(NOW - patience * 1.001, NOW, HOUR, risk) > 1
 
 
 @given(age=ages, prior=units)
 def test_the_prior_counts_only_where_nobody_has_met(age: timedelta, prior: float) -> None:
-    assert peer_trust(Peer(agent_id="ken"), NOW, prior) == prior
-    assert peer_trust(peer(age, 1, 0), NOW, prior) == 0
+    assert remembered_peer_trust(Peer(agent_id="ken"), NOW, prior) == prior
+    assert remembered_peer_trust(peer(age, 1, 0), NOW, prior) == 0
 
 
 @given(age=ages, count=counts, prior=units)
 def test_trust_is_the_share_of_successes_fading_with_time(
     age: timedelta, count: tuple[int, int], prior: float
 ) -> None:
-    found = peer_trust(peer(age, *count), NOW, prior)
+    found = remembered_peer_trust(peer(age, *count), NOW, prior)
     minutes = max(age.total_seconds() / 60, 0)
     assert 0 <= found <= 1
     assert found == pytest.approx(count[1] / count[0] * math.exp(-0.001 * minutes))
@@ -64,28 +71,28 @@ def test_trust_never_grows_by_waiting(
     ages: tuple[timedelta, timedelta], count: tuple[int, int]
 ) -> None:
     recent, long_ago = sorted(ages)
-    assert peer_trust(peer(long_ago, *count), NOW, 0.5) <= peer_trust(
+    assert remembered_peer_trust(peer(long_ago, *count), NOW, 0.5) <= remembered_peer_trust(
         peer(recent, *count), NOW, 0.5
     )
 
 
 def test_a_success_may_turn_out_to_be_none() -> None:
-    met = peer_trust_after_collaboration(Peer(agent_id="ken"), Outcome.SUCCESS, "s1", NOW)
-    ken = peer_trust_after_collaboration(met, Outcome.FAILURE, "", NOW, undoes_success=True)
+    met = memory_of_peer_after_collaboration(Peer(agent_id="ken"), Outcome.SUCCESS, "s1", NOW)
+    ken = memory_of_peer_after_collaboration(met, Outcome.FAILURE, "", NOW, undoes_success=True)
     assert (ken.interactions, ken.successes) == (2, 0)
-    again = peer_trust_after_collaboration(ken, Outcome.FAILURE, "", NOW, undoes_success=True)
+    again = memory_of_peer_after_collaboration(ken, Outcome.FAILURE, "", NOW, undoes_success=True)
     assert (again.interactions, again.successes) == (3, 0)
 
 
 def test_a_session_counts_once_and_an_unknown_outcome_not_at_all() -> None:
-    ken = peer_trust_after_collaboration(Peer(agent_id="ken"), Outcome.SUCCESS, "s1", NOW)
+    ken = memory_of_peer_after_collaboration(Peer(agent_id="ken"), Outcome.SUCCESS, "s1", NOW)
     assert (ken.interactions, ken.successes, ken.last_at) == (1, 1, NOW)
-    assert peer_trust_after_collaboration(ken, Outcome.FAILURE, "s1", NOW + HOUR) == ken
-    assert peer_trust_after_collaboration(ken, Outcome.UNKNOWN, "s2", NOW + HOUR) == ken.replaced(
-        last_at=NOW + HOUR
-    )
-    twice = peer_trust_after_collaboration(
-        peer_trust_after_collaboration(ken, Outcome.PARTIAL, "s2", NOW - HOUR),
+    assert memory_of_peer_after_collaboration(ken, Outcome.FAILURE, "s1", NOW + HOUR) == ken
+    assert memory_of_peer_after_collaboration(
+        ken, Outcome.UNKNOWN, "s2", NOW + HOUR
+    ) == ken.replaced(last_at=NOW + HOUR)
+    twice = memory_of_peer_after_collaboration(
+        memory_of_peer_after_collaboration(ken, Outcome.PARTIAL, "s2", NOW - HOUR),
         Outcome.FAILURE,
         "",
         NOW,

@@ -15,7 +15,7 @@ from opencrab.engine.goals.instructions import (
     NewInstruction,
     start_instruction_as_goal,
 )
-from opencrab.engine.insight.event_log import agent_event_page
+from opencrab.engine.insight.event_log import page_of_insight_events
 from opencrab.engine.insight.turn_events import Event
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply, Script
@@ -65,7 +65,7 @@ def tell_all(house: House, agent: str, limit: int = 100) -> list[Event]:
     found: list[Event] = []
     place = ""
     while True:
-        page = agent_event_page(house.runtime, agent, after=place, limit=limit)
+        page = page_of_insight_events(house.runtime, agent, after=place, limit=limit)
         found += page.events
         if page.place == place:
             return found

@@ -14,7 +14,7 @@ from opencrab.domain.memory.belief_index import (
     belief_id_in_memory,
     salient_beliefs_in_memory,
 )
-from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.memory.write_policy import TAINTED_CONFIDENCE
@@ -97,7 +97,7 @@ def test_of_a_strangers_beliefs_and_trust_nothing_counts_until_they_are_trusted(
     assert (held.claim, held.tainted, held.confidence) == (CLAIM, True, TAINTED_CONFIDENCE)
     assert (held.confirmed, held.session_id, held.turn_id) == (0, "", "")
     assert (met.tainted, met.interests, met.competence) == (True, ("海",), 0.5)
-    assert peer_trust(met, NOW, 0.5) == 0.5
+    assert remembered_peer_trust(met, NOW, 0.5) == 0.5
     assert outlook(runtime, "ken").beliefs[0].tainted
     assert restore_memory_archive(
         runtime.home, runtime.clock, "ken", content, trusted=True

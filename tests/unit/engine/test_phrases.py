@@ -11,8 +11,8 @@ from opencrab.domain.value import MESSAGE_BYTES, Language
 from opencrab.engine.phrases import (
     _BUDGETS,
     _SENTENCES,
-    budget_phrase,
-    failure_phrase,
+    phrase_for_failure,
+    phrase_for_used_up_budget,
     system_phrase,
 )
 from tests.cases import for_each
@@ -56,7 +56,7 @@ def test_a_fact_is_shown_as_it_is(fact: str) -> None:
 def test_when_money_ends_people_are_told_which_without_any_id(
     kind: str, language: Language
 ) -> None:
-    said = budget_phrase(f"{kind}:secret-id", language)
+    said = phrase_for_used_up_budget(f"{kind}:secret-id", language)
     assert _BUDGETS[kind][language] in said
     assert "secret-id" not in said
     assert said.isascii() is (language is Language.EN)
@@ -83,9 +83,11 @@ def test_who_may_know_is_told_how_much_it_was_and_how_to_raise_it(scope: str, en
         heartbeat_percent=60,
         public_user_day_micro_usd=125,
     )
-    assert english in budget_phrase(scope, Language.EN, limits)
-    japanese = budget_phrase(scope, Language.JA, limits)
-    assert japanese.rpartition("opencrab ")[2] in budget_phrase(scope, Language.EN, limits)
+    assert english in phrase_for_used_up_budget(scope, Language.EN, limits)
+    japanese = phrase_for_used_up_budget(scope, Language.JA, limits)
+    assert japanese.rpartition("opencrab ")[2] in phrase_for_used_up_budget(
+        scope, Language.EN, limits
+    )
     assert "上限を上げるコマンド" in japanese
 
 
@@ -104,36 +106,38 @@ def test_who_may_know_is_told_how_much_it_was_and_how_to_raise_it(scope: str, en
 def test_the_suggested_limit_leaves_room_above_what_was_drawn(
     scope: str, drawn: int, wanted: str, language: Language
 ) -> None:
-    said = budget_phrase(scope, language, Limits(), drawn=drawn)
+    said = phrase_for_used_up_budget(scope, language, Limits(), drawn=drawn)
     assert f"`opencrab costs set-budget {wanted}`" in said
 
 
 def test_an_agents_own_limit_is_raised_where_it_was_set() -> None:
-    said = budget_phrase("agent:a", Language.EN, Limits(), 30_000)
+    said = phrase_for_used_up_budget("agent:a", Language.EN, Limits(), 30_000)
     assert "my day ($0.03) is used up." in said
     assert "day_limit_micro_usd: `opencrab agents edit`" in said
 
 
 @pytest.mark.parametrize("scope", [None, "", "nonsense:x"])
 def test_money_of_an_unknown_kind_is_everybodys(scope: str | None) -> None:
-    assert budget_phrase(scope, Language.EN) == budget_phrase("installation", Language.EN)
+    assert phrase_for_used_up_budget(scope, Language.EN) == phrase_for_used_up_budget(
+        "installation", Language.EN
+    )
 
 
 @for_each("fault", Fault)
 def test_a_failed_model_call_is_told_in_japanese_without_the_details(fault: Fault) -> None:
-    japanese = failure_phrase("HTTP 429 from https://example.test", Language.JA, fault)
+    japanese = phrase_for_failure("HTTP 429 from https://example.test", Language.JA, fault)
     assert "example.test" not in japanese
     assert japanese.startswith("申し訳ありません。この返答は失敗しました: ")
-    english = failure_phrase("rate limited", Language.EN, fault)
+    english = phrase_for_failure("rate limited", Language.EN, fault)
     assert english == system_phrase("failed", Language.EN, why="rate limited")
 
 
 def test_another_failure_is_told_in_the_agents_language_alone() -> None:
     """English has its message; Japanese what kind of failure it was."""
-    assert "no such model" in failure_phrase("no such model", Language.EN, kind="Invalid")
+    assert "no such model" in phrase_for_failure("no such model", Language.EN, kind="Invalid")
     for kind in ("Invalid", "TooLarge", "Refused", "idle", "exhausted", "stopped", "plan", ""):
-        told = failure_phrase("model 'x' is not known", Language.JA, kind=kind)
+        told = phrase_for_failure("model 'x' is not known", Language.JA, kind=kind)
         assert not re.search("[A-Za-z]", told)
-    assert "入力がモデルの上限" in failure_phrase("too long", Language.JA, kind="TooLarge")
+    assert "入力がモデルの上限" in phrase_for_failure("too long", Language.JA, kind="TooLarge")
     own = "承認されませんでした。"
-    assert own in failure_phrase(own, Language.JA)
+    assert own in phrase_for_failure(own, Language.JA)

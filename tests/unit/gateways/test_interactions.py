@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.bootstrap.discord.worker import discord_worker
+from opencrab.bootstrap.discord.worker import discord_worker_from_settings
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.aws.functions import LambdaLog, Worker
@@ -76,12 +76,12 @@ def test_without_a_queue_of_interactions_none_are_handled(stage: Stage) -> None:
         assert function.run_interactions(event("x"), Call(), handle_interaction) == {
             "batchItemFailures": []
         }
-    assert discord_worker(runtime) is None
+    assert discord_worker_from_settings(runtime) is None
 
 
 def test_the_local_process_handles_interactions_where_discord_is_on(stage: Stage) -> None:
-    assert discord_worker(stage.runtime) is handle_interaction
-    assert discord_worker(stage.replaced(discord=None)) is None
+    assert discord_worker_from_settings(stage.runtime) is handle_interaction
+    assert discord_worker_from_settings(stage.replaced(discord=None)) is None
 
 
 def test_the_log_of_a_private_message_that_breaks_does_not_repeat_it(

@@ -169,7 +169,7 @@ def load_settings(
 
 
 @cache
-def listed_models(*, folder: Path | None = None) -> Mapping[str, Any]:
+def public_prices_of_settings(*, folder: Path | None = None) -> Mapping[str, Any]:
     """Read the public prices of models from config/models.json, once per process."""
     path = _folder(folder) / "models.json"
     try:
@@ -181,7 +181,7 @@ def listed_models(*, folder: Path | None = None) -> Mapping[str, Any]:
     return found
 
 
-def aws_pricing(*, folder: Path | None = None) -> Mapping[str, Any]:
+def aws_pricing_settings(*, folder: Path | None = None) -> Mapping[str, Any]:
     """Read AWS prices and an installation's typical usage from config/aws-pricing.toml."""
     return _read_toml(_folder(folder) / "aws-pricing.toml")
 
@@ -195,7 +195,7 @@ def settings_schema(*, folder: Path | None = None) -> str:
         raise _unreadable(path, error) from error
 
 
-def skills_folder() -> Path:
+def skills_folder_setting() -> Path:
     """Return the folder of the shipped skills; raises Invalid if it is missing."""
     places = (place for place in _SKILL_FOLDERS if (place / "task-execution").is_dir())
     found = next(places, None)
@@ -207,18 +207,18 @@ def skills_folder() -> Path:
     return found
 
 
-def owner_key(environment: Mapping[str, str] | None = None) -> str | None:
+def owner_key_setting(environment: Mapping[str, str] | None = None) -> str | None:
     """Return the owner key from OPENCRAB_OWNER_KEY, None if it is not set."""
     environ = os.environ if environment is None else environment
     return environ.get("OPENCRAB_OWNER_KEY") or None
 
 
-def machine_time_zone(
+def machine_time_zone_setting(
     environment: Mapping[str, str] | None = None, *, etc: Path = Path("/etc")
 ) -> str:
     """Return this machine's time zone: of TZ, /etc/localtime or /etc/timezone; UTC if none says."""
     # Loaded only where rules are read, not by the functions that must start fast.
-    from opencrab.domain.agents.heartbeat import is_time_zone  # noqa: PLC0415
+    from opencrab.domain.agents.heartbeat import is_agent_time_zone_name  # noqa: PLC0415
 
     environ = os.environ if environment is None else environment
     found = [environ.get("TZ", "").removeprefix(":")]
@@ -227,7 +227,7 @@ def machine_time_zone(
     with suppress(OSError, ValueError):
         found.append((etc / "timezone").read_text(encoding="utf-8").strip())
     names = (each.partition("zoneinfo/")[2] or each for each in found)
-    name = next((each for each in names if each and is_time_zone(each)), "UTC")
+    name = next((each for each in names if each and is_agent_time_zone_name(each)), "UTC")
     return "UTC" if name in _UTC else name
 
 

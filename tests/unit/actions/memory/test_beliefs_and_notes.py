@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import pytest
 from pydantic import ValidationError
 
-from opencrab.domain.access.authority import Authority, taints_reading_turn
+from opencrab.domain.access.authority import Authority, does_authority_taint_reader
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Invalid
 from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import BELIEFS, PEERS
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
-from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import (
     WORKING,
@@ -235,8 +235,8 @@ def test_a_word_of_the_most_trusted_peer_taints_and_is_bound_as_any_other(mika: 
     for number in range(20):
         mika.at = replace(mika.at, session=mika.at.session.replaced(id=f"s{number}"))
         mika.data("rate_peer", peer_id="ken", outcome="success", competence=1, reliability=1)
-    assert peer_trust(kept(mika, PEER, Peer, "ken"), mika.clock.now(), 0.5) > 0.99
-    assert taints_reading_turn(Authority.PEER)
+    assert remembered_peer_trust(kept(mika, PEER, Peer, "ken"), mika.clock.now(), 0.5) > 0.99
+    assert does_authority_taint_reader(Authority.PEER)
     mika.on_behalf_of(Authority.PEER, person="ken")
     allowed = REGISTRY.allowed(mika.at.agent, mika.at.reach.models.routing, Authority.PEER)
     assert {"form_belief", "save_memory"}.isdisjoint(each.name for each in allowed)

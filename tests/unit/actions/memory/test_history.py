@@ -26,7 +26,7 @@ from opencrab.domain.memory.summary import (
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.engine.turn.call import action_context_of_call
+from opencrab.engine.turn.call import context_of_turn_call
 from opencrab.engine.turn.observe import load_turn_work
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 from tests.e2e.house import House
@@ -49,9 +49,7 @@ def context(made: House, authority: Authority = Authority.OWNER) -> ActionContex
     (turn,) = made.say("続き", f"m{made.calls['asked']}", authority=authority)
     made.calls["asked"] += 1
     work = load_turn_work(made.runtime, turn, Transcript())
-    return action_context_of_call(
-        work, ActionCall(id="c1", name="browse_history", arguments={}), {}
-    )
+    return context_of_turn_call(work, ActionCall(id="c1", name="browse_history", arguments={}), {})
 
 
 def browse(at: ActionContext, **arguments: Any) -> ActionResult:

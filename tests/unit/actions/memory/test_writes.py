@@ -12,7 +12,7 @@ from opencrab.actions.memory.writes import may_hear_memory
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, AgentState
-from opencrab.domain.agents.core_memory import agent_state_with_core_memory
+from opencrab.domain.agents.core_memory import agent_with_core_memory
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import FACTS_AT_ONCE, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
@@ -325,7 +325,7 @@ def test_a_user_changes_no_words_that_were_made_core_since(mika: Desk, room: int
     fact = mika.home.facts.get("mika", MEMORY, saved)
     assert fact is not None
     memory = fact.read(Memory).replaced(category="core")
-    mind = new_fact("mika", MIND, MIND, agent_state_with_core_memory(AgentState(), memory))
+    mind = new_fact("mika", MIND, MIND, agent_with_core_memory(AgentState(), memory))
     mika.home.facts.commit(fact.with_body(memory), mind)
     assert save(mika, f"Ken's office is room {room}")["category"] == "fact"
     assert mika.mind().core == ()

@@ -7,7 +7,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.engine.turn.call import action_context_of_call
+from opencrab.engine.turn.call import context_of_turn_call
 from opencrab.engine.turn.observe import load_turn_work
 from tests.e2e.house import House
 from tests.e2e.meeting import meets
@@ -31,7 +31,7 @@ def act(house: House, action_name: str, /, **said: Any) -> ActionResult:
     call = ActionCall(id=f"c{house.calls['acts']}", name=action_name, arguments=said)
     action = REGISTRY.find(action_name)
     assert action is not None
-    context = action_context_of_call(work, call, {})
+    context = context_of_turn_call(work, call, {})
     result = action.run(action.arguments.model_validate(said), context)
     if result.facts:
         house.home.facts.commit(*result.facts, due=result.due)

@@ -11,7 +11,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority, authority_permits
 from opencrab.domain.errors import Changed
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.memory.search_row import search_row_of_experience
+from opencrab.domain.memory.search_row import memory_search_row_of_experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.skills.skill import QUARANTINED_SKILLS, SkillStatus, SourceType
 from opencrab.domain.turn.action import Effect, SkillLearned, SkillUsed
@@ -167,7 +167,7 @@ def test_an_experience_with_a_model_is_a_note_on_it(mika: Pupil) -> None:
     mika.do("reflect_and_learn", **seen, model="ollama:llama\n")
     (kept,) = mika.experiences()
     assert (kept.model, kept.person_id) == ("ollama:llama", "owner-key")
-    assert "ollama:llama" in search_row_of_experience(kept).text
+    assert "ollama:llama" in memory_search_row_of_experience(kept).text
 
 
 def test_a_call_that_is_run_again_learns_once(mika: Pupil) -> None:

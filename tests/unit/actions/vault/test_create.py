@@ -10,7 +10,7 @@ import pytest
 from opencrab.actions.vault.create import SHIPPED
 from opencrab.actions.workspace.provenance import is_foreign_workspace_file
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.agents.time_zone import heartbeat_in_time_zone
+from opencrab.domain.agents.time_zone import agent_heartbeat_in_zone
 from opencrab.domain.value import Language
 from opencrab.domain.vault.note import parse_vault_note
 from tests.unit.actions.library import NOW, Library, library
@@ -95,7 +95,7 @@ def test_the_vaults_own_template_comes_before_the_shipped_one(vault: Library) ->
 def test_date_and_time_in_a_template_are_of_the_agents_time_zone(
     vault: Library, zone: str, here: str
 ) -> None:
-    heartbeat = heartbeat_in_time_zone(vault.at.agent.heartbeat, zone, "UTC")
+    heartbeat = agent_heartbeat_in_zone(vault.at.agent.heartbeat, zone, "UTC")
     here_now = replace(vault.at, agent=vault.at.agent.replaced(heartbeat=heartbeat))
     away = Library(here_now, vault.folder)
     away.put("vault/templates/t.md", "{{date}} {{time}}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.backup.manifest import MANIFEST, read_manifest
+from opencrab.adapters.backup.manifest import MANIFEST, read_backup_manifest
 from opencrab.adapters.local_files import DirectorySnapshots, LocalFiles
 from opencrab.adapters.local_files.tree import FileEntry
 from opencrab.adapters.sqlite.backup import copy_sqlite_database
@@ -271,7 +271,7 @@ def test_a_damaged_backup_is_found_and_not_restored(
 def test_a_manifest_that_leads_out_of_the_backup_is_refused(data: Path, tmp_path: Path) -> None:
     BACKUPS.back_up(data, tmp_path / "backup")
     (tmp_path / "backup" / "secret").write_bytes(b"")
-    manifest = read_manifest(tmp_path / "backup")
+    manifest = read_backup_manifest(tmp_path / "backup")
     for path in ("../secret", "/etc/passwd", "a/../../secret", "./a", ""):
         entry = FileEntry(path, 0, content_hash(b""))
         crafted = replace(manifest, files=(*manifest.files, entry))

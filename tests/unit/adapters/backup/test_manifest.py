@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.backup.manifest import MANIFEST, read_manifest
+from opencrab.adapters.backup.manifest import MANIFEST, read_backup_manifest
 from opencrab.adapters.local_files.tree import FileEntry
 from opencrab.adapters.sqlite.home import FILE
 from opencrab.domain.errors import Invalid
@@ -40,7 +40,7 @@ def test_a_manifest_that_names_what_no_backup_contains_is_refused(
     planted = tmp_path / "backup" / "data" / name
     planted.parent.mkdir(exist_ok=True)
     planted.write_bytes(b"planted")
-    manifest = read_manifest(tmp_path / "backup")
+    manifest = read_backup_manifest(tmp_path / "backup")
     entry = FileEntry(name, 7, content_hash(b"planted"))
     crafted = replace(manifest, files=(*manifest.files, entry))
     (tmp_path / "backup" / MANIFEST).write_bytes(crafted.document())
@@ -57,7 +57,7 @@ def test_a_manifest_whose_time_cannot_be_used_is_refused(
     data: Path, tmp_path: Path, moment: str
 ) -> None:
     BACKUPS.back_up(data, tmp_path / "backup")
-    manifest = read_manifest(tmp_path / "backup")
+    manifest = read_backup_manifest(tmp_path / "backup")
     crafted = replace(manifest, created_at=datetime.fromisoformat(moment))
     (tmp_path / "backup" / MANIFEST).write_bytes(crafted.document())
     for read in (BACKUPS.verify, lambda folder: BACKUPS.restore(folder, tmp_path / "new")):

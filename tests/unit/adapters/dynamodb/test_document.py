@@ -4,8 +4,8 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from opencrab.adapters.dynamodb.document import SCHEMA, document_from_dynamodb_item
-from opencrab.adapters.dynamodb.item import to_attribute
-from opencrab.adapters.dynamodb.table import attribute_changes, update_item
+from opencrab.adapters.dynamodb.item import to_dynamodb_attribute
+from opencrab.adapters.dynamodb.table import dynamodb_attribute_changes, update_item
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Stopped, Unavailable
@@ -62,13 +62,13 @@ def test_a_fact_with_an_end_expires_there(dynamo: Dynamo, version: int) -> None:
     dynamo.stores.facts.commit(fact(version=version, expires_at=later(1.5)))
     item = dynamo.table.get("FACT#hana", "note#a")
     assert item is not None
-    assert item["ttl"] == to_attribute(int(later(1).timestamp()))
+    assert item["ttl"] == to_dynamodb_attribute(int(later(1).timestamp()))
 
 
 def test_what_a_newer_version_wrote_is_neither_read_nor_replaced(dynamo: Dynamo) -> None:
     facts = dynamo.stores.facts
     facts.commit(fact())
-    newer = attribute_changes({"schema": SCHEMA.version + 1})
+    newer = dynamodb_attribute_changes({"schema": SCHEMA.version + 1})
     dynamo.table.write(update_item("FACT#hana", "note#a", newer))
     with pytest.raises(Unavailable, match="newer version"):
         facts.get("hana", "note", "a")
@@ -77,7 +77,10 @@ def test_what_a_newer_version_wrote_is_neither_read_nor_replaced(dynamo: Dynamo)
             facts.commit(write)
     item = dynamo.table.get("FACT#hana", "note#a")
     assert item is not None
-    assert document_from_dynamodb_item(item | {"schema": to_attribute(SCHEMA.version)}) == fact()
+    assert (
+        document_from_dynamodb_item(item | {"schema": to_dynamodb_attribute(SCHEMA.version)})
+        == fact()
+    )
 
 
 def test_every_write_has_a_token_by_which_its_repeat_is_known(dynamo: Dynamo) -> None:

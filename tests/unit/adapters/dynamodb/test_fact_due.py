@@ -5,9 +5,14 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.dynamodb.document import DUE_SHARDS, SCHEMA, DynamoFacts, document_writes
+from opencrab.adapters.dynamodb.document import (
+    DUE_SHARDS,
+    SCHEMA,
+    DynamoFacts,
+    dynamodb_document_writes,
+)
 from opencrab.adapters.dynamodb.item import Item
-from opencrab.adapters.dynamodb.table import Table, attribute_changes, update_item
+from opencrab.adapters.dynamodb.table import Table, dynamodb_attribute_changes, update_item
 from tests.bench.units import Meter
 from tests.contract.example import NOW, fact, later
 from tests.unit.adapters.dynamodb.wire import Dynamo
@@ -48,7 +53,9 @@ def table_of_ten_thousand(due: int) -> Meter:
         fact("vitals", kind="vitals", owner=f"agent-{number}", due_at=moment)
         for number, moment in enumerate(moments)
     )
-    items = [write.arguments["Item"] for each in facts for write in document_writes((each,))]
+    items = [
+        write.arguments["Item"] for each in facts for write in dynamodb_document_writes((each,))
+    ]
     return Meter(Stub(*items))
 
 
@@ -91,9 +98,11 @@ def test_what_cannot_be_read_hides_no_other(
 ) -> None:
     facts = dynamo.stores.facts
     facts.commit(fact(due_at=later(1)), fact("b", due_at=later(2)), fact("c", due_at=later(3)))
-    newer = attribute_changes({"schema": SCHEMA.version + 1})
+    newer = dynamodb_attribute_changes({"schema": SCHEMA.version + 1})
     dynamo.table.write(update_item("FACT#hana", "note#a", newer))
-    dynamo.table.write(update_item("FACT#hana", "note#b", attribute_changes({"body": "[]"})))
+    dynamo.table.write(
+        update_item("FACT#hana", "note#b", dynamodb_attribute_changes({"body": "[]"}))
+    )
     with caplog.at_level("WARNING"):
         found = facts.list_due("note", later(9), 9)
     assert [each.id for each in found] == ["c"]

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from opencrab.adapters.dynamodb import agent as agents
 from opencrab.adapters.dynamodb import document as facts
-from opencrab.adapters.dynamodb.item import Item, Schema, from_attribute
+from opencrab.adapters.dynamodb.item import Item, Schema, from_dynamodb_attribute
 from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.agents.heartbeat import Heartbeat
@@ -78,11 +78,11 @@ def asked(**said: Any) -> ModelIntent:
 def test_a_record_is_left_alone_exactly_where_it_says_what_is_new(
     record: Record, *, is_new: bool
 ) -> None:
-    item = records.turn_record_to_dynamodb_item("t1", record, NOW)
+    item = records.record_to_dynamodb_item("t1", record, NOW)
     assert refuses(records.SCHEMA, item) == is_new
     assert records.turn_record_from_dynamodb_item(item) == record
     if not is_new:
-        body = from_attribute(item["body"])
+        body = from_dynamodb_attribute(item["body"])
         assert not any(name in body for name in ("probability", "skills_held", "lots"))
 
 
@@ -106,7 +106,9 @@ def test_an_agent_is_left_alone_exactly_where_it_says_what_is_new(
     assert [refuses(agents.SCHEMA, item) for item in items] == [is_new, False, False]
     assert stored.get("hana").agent == saved
     untold = [
-        name for name in ("heartbeat", "world", "aim") if name in from_attribute(items[0]["body"])
+        name
+        for name in ("heartbeat", "world", "aim")
+        if name in from_dynamodb_attribute(items[0]["body"])
     ]
     assert bool(untold) == is_new
 

@@ -13,8 +13,8 @@ from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
     Dispatch,
     Write,
-    attribute_changes,
-    delete_item,
+    delete_dynamodb_item,
+    dynamodb_attribute_changes,
     item_absent,
     put_item,
     update_item,
@@ -45,7 +45,7 @@ def test_a_failed_condition_tells_what_is_stored_instead(dynamo: Dynamo) -> None
 
 
 def test_a_failed_condition_on_nothing_tells_nothing(dynamo: Dynamo) -> None:
-    change = attribute_changes({"text": ENGLISH})
+    change = dynamodb_attribute_changes({"text": ENGLISH})
     with pytest.raises(ConditionFailed) as caught:
         dynamo.table.write(update_item("P", "1", change, Path("pk").exists()))
     assert caught.value.item is None
@@ -57,7 +57,7 @@ def test_a_cancelled_transaction_tells_by_place_what_is_stored(dynamo: Dynamo) -
         dynamo.table.transact(
             new("1"),
             new("2"),
-            update_item("P", "3", attribute_changes({"text": "x"}), Path("pk").exists()),
+            update_item("P", "3", dynamodb_attribute_changes({"text": "x"}), Path("pk").exists()),
         )
     assert caught.value.failed == {1: item("2"), 2: None}
     assert dynamo.table.get("P", "1") is None
@@ -264,10 +264,10 @@ def test_no_keys_cost_no_call(dynamo: Dynamo) -> None:
 def test_what_is_removed_is_gone_and_none_removes_one_attribute(dynamo: Dynamo) -> None:
     dynamo.table.write(new())
     changed = dynamo.table.write(
-        update_item("P", "1", attribute_changes({"text": None, "n": 3})), answer="ALL_NEW"
+        update_item("P", "1", dynamodb_attribute_changes({"text": None, "n": 3})), answer="ALL_NEW"
     )
     assert changed == {"pk": {"S": "P"}, "sk": {"S": "1"}, "n": {"N": "3"}}
-    dynamo.table.write(delete_item("P", "1"))
+    dynamo.table.write(delete_dynamodb_item("P", "1"))
     assert dynamo.table.get("P", "1") is None
 
 

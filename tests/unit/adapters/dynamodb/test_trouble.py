@@ -3,8 +3,8 @@
 import pytest
 
 from opencrab.adapters.dynamodb.conversation import session as sessions
-from opencrab.adapters.dynamodb.item import to_attribute
-from opencrab.adapters.dynamodb.table import delete_item, put_item
+from opencrab.adapters.dynamodb.item import to_dynamodb_attribute
+from opencrab.adapters.dynamodb.table import delete_dynamodb_item, put_item
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.domain.conversation.message import Channel, DeliveryState
 from opencrab.domain.errors import Conflict, NotFound
@@ -74,8 +74,8 @@ def test_a_line_that_was_in_the_way_does_not_take_the_turn_away(home: Dynamo) ->
 def test_a_turn_does_not_go_on_without_what_it_did(home: Dynamo) -> None:
     current = home.stores.journal.commit(step(running(home), intent()))
     home.stores.journal.commit(step(current, result()))
-    home.table.write(delete_item(headers.turn_partition("t1"), "0001R"))
-    home.table.write(delete_item(headers.turn_partition("t1"), "0001I"))
+    home.table.write(delete_dynamodb_item(headers.dynamodb_turn_partition("t1"), "0001R"))
+    home.table.write(delete_dynamodb_item(headers.dynamodb_turn_partition("t1"), "0001I"))
     with pytest.raises(NotFound, match="expired"):
         home.stores.journal.claim("t1", lease_until=later(120), receipt="r2")
 
@@ -84,7 +84,7 @@ def test_what_newer_code_wrote_does_not_stop_the_sweep(home: Dynamo) -> None:
     for number in (1, 2):
         say(home, number)
     newer = headers.turn_to_dynamodb_item(home.stores.journal.header("t1")) | {
-        "schema": to_attribute(99)
+        "schema": to_dynamodb_attribute(99)
     }
     home.table.write(put_item(newer))
     assert [one.id for one in home.stores.journal.list_overdue(later(600), 10)] == ["t2"]
@@ -103,7 +103,7 @@ def test_a_claim_whose_answer_was_lost_counts_once(home: Dynamo) -> None:
 
 def test_a_message_whose_turns_have_expired_is_a_conflict(home: Dynamo) -> None:
     home.stores.journal.admit(admission())
-    home.table.write(delete_item(headers.turn_partition("t1"), headers.HEADER))
+    home.table.write(delete_dynamodb_item(headers.dynamodb_turn_partition("t1"), headers.HEADER))
     with pytest.raises(Conflict, match="turns have expired"):
         home.stores.journal.admit(admission())
 

@@ -9,11 +9,16 @@ import pytest
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.table import Dispatch, Table, attribute_changes, update_item
+from opencrab.adapters.dynamodb.table import (
+    Dispatch,
+    Table,
+    dynamodb_attribute_changes,
+    update_item,
+)
 from opencrab.adapters.dynamodb.workspace import (
     DynamoLedger,
     dynamodb_sort_key_of_path,
-    workspace_partition,
+    dynamodb_workspace_partition,
 )
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import TooLarge, Unavailable
@@ -121,7 +126,7 @@ def test_of_what_an_older_version_wrote_only_the_size_is_known(
 ) -> None:
     known = replace(info(PATH, 10), clean=clean)
     dynamo.ledger.save("mika", LedgerEntry(PATH, 10, known))
-    place = workspace_partition("mika"), dynamodb_sort_key_of_path(PATH)
+    place = dynamodb_workspace_partition("mika"), dynamodb_sort_key_of_path(PATH)
     assert DynamoLedger(dynamo.table, dynamo.clock).entry("mika", PATH).info == known
     dynamo.table.write(update_item(*place, Update(Path("clean").remove())))
     older = DynamoLedger(dynamo.table, dynamo.clock).entry("mika", PATH)
@@ -132,9 +137,9 @@ def test_what_a_newer_version_wrote_is_left_to_it(dynamo: Opened) -> None:
     entry = dynamo.kept(PATH, 10)
     dynamo.table.write(
         update_item(
-            workspace_partition("mika"),
+            dynamodb_workspace_partition("mika"),
             dynamodb_sort_key_of_path(PATH),
-            attribute_changes({"schema": 2}),
+            dynamodb_attribute_changes({"schema": 2}),
         )
     )
     assert dynamo.ledger.save("mika", entry.with_file_info(info(PATH, 20), NOW)) is None

@@ -9,7 +9,7 @@ from opencrab.adapters.opensearch.client import (
     BULK_ITEMS,
     DocumentWrite,
     OpenSearchClient,
-    all_documents_written,
+    require_opensearch_writes,
 )
 from opencrab.adapters.opensearch.connection import (
     ATTEMPTS,
@@ -17,7 +17,7 @@ from opencrab.adapters.opensearch.connection import (
     checked_opensearch_endpoint,
     opensearch_region,
 )
-from opencrab.adapters.opensearch.schema import index_creation_body
+from opencrab.adapters.opensearch.schema import opensearch_index_body
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, Unavailable
 from tests.contract.example import NOW
@@ -40,7 +40,7 @@ def collection(clock: FakeClock) -> FakeCollection:
 @pytest.fixture
 def client(collection: FakeCollection, clock: FakeClock) -> OpenSearchClient:
     made = client_of(collection, clock)
-    made.create(INDEX, index_creation_body(clock.now()))
+    made.create(INDEX, opensearch_index_body(clock.now()))
     return made
 
 
@@ -101,9 +101,9 @@ def test_a_document_that_is_refused_for_good_is_reported_and_the_others_are_kept
     assert [(each.id, each.status) for each in refused] == [("bad", 400)]
     assert set(collection.sources(INDEX)) == {"seen:0", "seen:1"}
     with pytest.raises(Unavailable, match=r"'bad' \(strict_dynamic_mapping_exception"):
-        all_documents_written(refused)
+        require_opensearch_writes(refused)
     with pytest.raises(Unavailable, match=r"rejected 7 documents, the first 5: 'bad'"):
-        all_documents_written(refused * 7)
+        require_opensearch_writes(refused * 7)
 
 
 def test_many_documents_go_in_several_requests(
@@ -146,7 +146,7 @@ def test_an_index_that_is_not_there_answers_nothing_and_can_be_dropped(
     assert client.search("opencrab-test-nobody", MATCH_ALL) is None
     assert client.about("opencrab-test-nobody") is None
     client.drop("opencrab-test-nobody")
-    client.create(INDEX, index_creation_body(NOW))
+    client.create(INDEX, opensearch_index_body(NOW))
 
 
 class Answering(httpx.BaseTransport):

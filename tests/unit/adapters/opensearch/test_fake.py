@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from opencrab.adapters.opensearch.client import DocumentWrite, OpenSearchClient
-from opencrab.adapters.opensearch.schema import index_creation_body
-from opencrab.adapters.opensearch.signing import sign_request
+from opencrab.adapters.opensearch.schema import opensearch_index_body
+from opencrab.adapters.opensearch.signing import sign_opensearch_request
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
 from tests.opensearch.fake import FakeCollection
@@ -30,7 +30,7 @@ def collection(clock: FakeClock) -> FakeCollection:
 @pytest.fixture
 def client(collection: FakeCollection, clock: FakeClock) -> OpenSearchClient:
     made = client_of(collection, clock)
-    made.create(INDEX, index_creation_body(clock.now()))
+    made.create(INDEX, opensearch_index_body(clock.now()))
     return made
 
 
@@ -39,7 +39,7 @@ def ask(
 ) -> httpx.Response:
     """Any request, signed."""
     request = httpx.Request(method, f"{ENDPOINT}{path}", content=body, headers=headers)
-    request.headers.update(sign_request(request, body, signer("eu-central-1"), NOW))
+    request.headers.update(sign_opensearch_request(request, body, signer("eu-central-1"), NOW))
     return collection.handle_request(request)
 
 
@@ -96,7 +96,7 @@ def test_each_shard_counts_for_itself(clock: FakeClock) -> None:
     found = []
     for shards in (1, 3):
         client = client_of(FakeCollection(clock, shards=shards), clock)
-        client.create(INDEX, index_creation_body(NOW))
+        client.create(INDEX, opensearch_index_body(NOW))
         written(client, clock, *texts)
         found.append(scores(client, "crab sea"))
     assert set(found[0]) == set(found[1])
@@ -191,7 +191,7 @@ def test_an_unsigned_request_is_forbidden(
     client: OpenSearchClient, collection: FakeCollection, lacks: str
 ) -> None:
     request = httpx.Request("GET", f"{ENDPOINT}/{INDEX}/_mapping")
-    request.headers.update(sign_request(request, b"", signer("eu-central-1"), NOW))
+    request.headers.update(sign_opensearch_request(request, b"", signer("eu-central-1"), NOW))
     assert collection.handle_request(request).status_code == 200
     del request.headers[lacks]
     assert collection.handle_request(request).status_code == 403
@@ -199,7 +199,7 @@ def test_an_unsigned_request_is_forbidden(
 
 def test_a_signature_over_another_body_is_forbidden(collection: FakeCollection) -> None:
     request = httpx.Request("PUT", f"{ENDPOINT}/{INDEX}", content=b"{}")
-    request.headers.update(sign_request(request, b"[]", signer("eu-central-1"), NOW))
+    request.headers.update(sign_opensearch_request(request, b"[]", signer("eu-central-1"), NOW))
     assert collection.handle_request(request).status_code == 403
 
 

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.opensearch.client import DocumentWrite
 from opencrab.adapters.opensearch.limits import (
-    answering_rows_filter,
+    opensearch_answering_rows_filter,
     opensearch_audible_rows_filter,
     opensearch_row_is_audible,
     opensearch_row_may_answer,
 )
 from opencrab.adapters.opensearch.schema import (
-    document_of_row,
-    index_creation_body,
+    opensearch_document_of_row,
+    opensearch_index_body,
+    opensearch_row_id,
     place_opensearch_row,
-    row_document_id,
     row_of_opensearch_document,
 )
 from opencrab.adapters.system_clock import FakeClock
@@ -81,25 +81,25 @@ def test_the_server_leaves_out_the_same(
 ) -> None:
     clock = FakeClock(NOW)
     client = client_of(FakeCollection(clock), clock)
-    client.create(INDEX, index_creation_body(NOW))
-    kept = {row_document_id(row): row for row in listed}
+    client.create(INDEX, opensearch_index_body(NOW))
+    kept = {opensearch_row_id(row): row for row in listed}
     client.write(
         INDEX,
         [
-            DocumentWrite(key, document_of_row(place_opensearch_row(row, 1)))
+            DocumentWrite(key, opensearch_document_of_row(place_opensearch_row(row, 1)))
             for key, row in kept.items()
         ],
     )
     clock.advance(60)
     for clauses, allowed in (
         (opensearch_audible_rows_filter, opensearch_row_is_audible),
-        (answering_rows_filter, opensearch_row_may_answer),
+        (opensearch_answering_rows_filter, opensearch_row_may_answer),
     ):
         body = {"size": 100, "query": {"bool": {"filter": clauses(query, heard)}}}
         answer = client.search(INDEX, body)
         assert answer is not None
         found = {
-            row_document_id(row_of_opensearch_document(hit["_source"]).row)
+            opensearch_row_id(row_of_opensearch_document(hit["_source"]).row)
             for hit in answer["hits"]["hits"]
         }
         assert found == {key for key, row in kept.items() if allowed(row, query, heard)}

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.opensearch.schema import (
-    document_of_row,
-    index_creation_body,
-    index_name,
+    opensearch_document_of_row,
+    opensearch_index_body,
     opensearch_index_made_at,
+    opensearch_index_name,
+    opensearch_row_id,
     place_opensearch_row,
-    row_document_id,
     row_of_opensearch_document,
 )
 from opencrab.adapters.opensearch.terms import opensearch_index_text
@@ -40,7 +40,7 @@ ROW = SearchRow(
 
 @given(IDS, IDS)
 def test_no_two_agents_share_an_index(first: str, second: str) -> None:
-    one, two = index_name("main", first), index_name("main", second)
+    one, two = opensearch_index_name("main", first), opensearch_index_name("main", second)
     assert (one == two) == (first == second)
     assert one == one.lower()
     assert one.startswith("opencrab-main-")
@@ -52,25 +52,27 @@ def test_no_two_agents_share_an_index(first: str, second: str) -> None:
 )
 def test_other_ids_name_no_index(agent_id: str) -> None:
     with pytest.raises(Invalid):
-        index_name("main", agent_id)
+        opensearch_index_name("main", agent_id)
 
 
 @pytest.mark.parametrize("stage", ["", "Main", "a-b", "*", "a" * 17])
 def test_other_stages_name_no_index(stage: str) -> None:
     with pytest.raises(Invalid):
-        index_name(stage, "hana")
+        opensearch_index_name(stage, "hana")
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"])), place=st.integers(1, 9))
 def test_a_row_comes_back_as_it_was(text: str, place: int) -> None:
     row = replace(ROW, text=text)
-    found = row_of_opensearch_document(document_of_row(place_opensearch_row(row, place)))
+    found = row_of_opensearch_document(opensearch_document_of_row(place_opensearch_row(row, place)))
     assert (found.row, found.place) == (row, place)
 
 
 def test_halves_of_characters_are_made_whole() -> None:
     found = row_of_opensearch_document(
-        document_of_row(place_opensearch_row(replace(ROW, text="蟹\ud83e", speaker="\udc00"), 1))
+        opensearch_document_of_row(
+            place_opensearch_row(replace(ROW, text="蟹\ud83e", speaker="\udc00"), 1)
+        )
     )
     found.row.text.encode()
     found.row.speaker.encode()
@@ -87,11 +89,11 @@ def test_lines_and_kept_things_never_share_a_document() -> None:
     line = replace(ROW, session_id="memory", sequence=12)
     memory = replace(ROW, kind=RowKind.MEMORY, ref="12", sequence=0)
     assert line.id == memory.id
-    assert row_document_id(line) != row_document_id(memory)
+    assert opensearch_row_id(line) != opensearch_row_id(memory)
 
 
 def test_an_index_tells_when_it_was_made() -> None:
-    about = index_creation_body(NOW)["mappings"]["_meta"]
+    about = opensearch_index_body(NOW)["mappings"]["_meta"]
     assert opensearch_index_made_at(about) == NOW
     assert opensearch_index_made_at({}) is None
     assert opensearch_index_made_at({**about, "opencrab": 0}) is None

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.door.aws import Credentials
-from opencrab.adapters.opensearch.schema import index_name
-from opencrab.adapters.opensearch.signing import sign_request
+from opencrab.adapters.opensearch.schema import opensearch_index_name
+from opencrab.adapters.opensearch.signing import sign_opensearch_request
 from tests.opensearch.search import ENDPOINT, STAGE, signer
 
 NOW = datetime(2026, 2, 17, 9, 0, 5, tzinfo=UTC)
@@ -41,7 +41,7 @@ def theirs(method: str, url: str, body: bytes, token: str | None) -> str:
 def ours(method: str, url: str, body: bytes, token: str | None) -> str:
     request = httpx.Request(method, url, content=body)
     who = signer("eu-west-1", Credentials("AKIA", "secret", token or ""))
-    return sign_request(request, body, who, NOW)["authorization"]
+    return sign_opensearch_request(request, body, who, NOW)["authorization"]
 
 
 @given(
@@ -54,7 +54,7 @@ def ours(method: str, url: str, body: bytes, token: str | None) -> str:
 def test_any_request_to_an_index_is_signed_as_botocore_signs_it(
     method: str, agent_id: str, operation: str, body: bytes, token: str | None
 ) -> None:
-    url = f"{ENDPOINT}/{index_name(STAGE, agent_id)}{operation}"
+    url = f"{ENDPOINT}/{opensearch_index_name(STAGE, agent_id)}{operation}"
     assert ours(method, url, body, token) == theirs(method, url, body, token)
 
 
@@ -71,7 +71,7 @@ def test_a_changed_body_has_another_signature() -> None:
 
 def test_the_hash_of_the_body_is_sent_and_the_secret_never_is() -> None:
     request = httpx.Request("POST", ENDPOINT, content=b"{}")
-    headers = sign_request(request, b"{}", signer("eu-west-1"), NOW)
+    headers = sign_opensearch_request(request, b"{}", signer("eu-west-1"), NOW)
     assert headers["x-amz-content-sha256"] == hashlib.sha256(b"{}").hexdigest()
     assert headers["x-amz-security-token"] == "token"
     assert "secret" not in str(headers)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from opencrab.adapters.opensearch.client import OpenSearchClient
-from opencrab.adapters.opensearch.schema import index_creation_body
+from opencrab.adapters.opensearch.schema import opensearch_index_body
 from opencrab.adapters.opensearch.watermark import SETTLED, Watermarks
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
@@ -21,7 +21,7 @@ def clock() -> FakeClock:
 @pytest.fixture
 def client(clock: FakeClock) -> OpenSearchClient:
     made = client_of(FakeCollection(clock, refresh=timedelta(0)), clock)
-    made.create(INDEX, index_creation_body(clock.now()))
+    made.create(INDEX, opensearch_index_body(clock.now()))
     return made
 
 

@@ -8,7 +8,7 @@ from opencrab.adapters.providers.transport.exchange import (
     IsStopped,
     OpenReply,
     Reply,
-    transport_never_stopped,
+    provider_exchange_never_stopped,
 )
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -53,7 +53,7 @@ class Replying:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> Iterator[OpenReply]:
         self.sent.append(Sent(url, headers, body, timeout_seconds))
         yield OpenReply(self.status, self.headers, self._coming())
@@ -93,7 +93,7 @@ class Pages:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> Iterator[OpenReply]:
         reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)
         yield OpenReply(reply.status, reply.headers, iter((reply.body,)))

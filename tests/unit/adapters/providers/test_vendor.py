@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.vendor import VendorEmbedder, VendorModel, probe_provider_health
+from opencrab.adapters.providers.vendor import VendorEmbedder, VendorModel, probe_health_of_provider
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import Endpoint, Framing
 from opencrab.domain.errors import Refused
@@ -322,7 +322,7 @@ def test_a_vendor_without_embeddings_says_so() -> None:
 
 def test_a_provider_that_lists_its_models_is_well() -> None:
     transport = Replying(b'["crab-1"]')
-    health = probe_provider_health(TinyWire(), ENDPOINT, transport, 5.0, Ticking())
+    health = probe_health_of_provider(TinyWire(), ENDPOINT, transport, 5.0, Ticking())
     assert (health.ok, health.models, health.latency_ms) == (True, ("crab-1",), 1_000)
     (sent,) = transport.sent
     assert (sent.url, sent.body) == ("http://crab/v1/models", None)
@@ -340,7 +340,9 @@ def test_a_provider_that_lists_its_models_is_well() -> None:
 )
 def test_the_clock_of_a_provider_is_told(date: str, expected: datetime | None) -> None:
     transport = Replying(b"[]", headers={"date": date})
-    assert probe_provider_health(TinyWire(), ENDPOINT, transport, 5.0, Ticking()).dated == expected
+    assert (
+        probe_health_of_provider(TinyWire(), ENDPOINT, transport, 5.0, Ticking()).dated == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -348,7 +350,7 @@ def test_the_clock_of_a_provider_is_told(date: str, expected: datetime | None) -
     [Pages({}), Replying(b"no", 401), Replying(b"<html>"), Replying(b"3"), Replying(b"[")],
 )
 def test_whatever_else_is_a_problem_with_a_cure(transport: Any) -> None:
-    health = probe_provider_health(TinyWire(), ENDPOINT, transport, 5.0, Ticking())
+    health = probe_health_of_provider(TinyWire(), ENDPOINT, transport, 5.0, Ticking())
     assert (health.ok, health.models) == (False, None)
     assert health.problem
     assert health.cure
@@ -356,5 +358,5 @@ def test_whatever_else_is_a_problem_with_a_cure(transport: Any) -> None:
 
 def test_a_key_that_cannot_be_sent_is_a_problem_of_the_provider() -> None:
     endpoint = replace(ENDPOINT, api_key="sk crab")
-    health = probe_provider_health(TinyWire(), endpoint, Replying(), 5.0, Ticking())
+    health = probe_health_of_provider(TinyWire(), endpoint, Replying(), 5.0, Ticking())
     assert "CRAB_API_KEY" in health.problem

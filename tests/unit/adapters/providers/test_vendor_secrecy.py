@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.vendor import VendorEmbedder, VendorModel, probe_provider_health
+from opencrab.adapters.providers.vendor import VendorEmbedder, VendorModel, probe_health_of_provider
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import ChatMessage, ChatRequest
 from tests.unit.adapters.providers.fake import Replying
@@ -123,4 +123,4 @@ def test_no_embeddings_and_no_health_tell_the_key() -> None:
         embedder = VendorEmbedder(TinyWire(), ENDPOINT, "e", INFO, reply)
         error = _failed(lambda embedder=embedder: embedder.embed(("a",), timeout_seconds=9))  # type: ignore[misc]
         assert KEY not in _everything(error)
-        assert KEY not in str(probe_provider_health(TinyWire(), ENDPOINT, reply, 5.0, Ticking()))
+        assert KEY not in str(probe_health_of_provider(TinyWire(), ENDPOINT, reply, 5.0, Ticking()))

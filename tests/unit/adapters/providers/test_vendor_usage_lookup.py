@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
-from opencrab.adapters.providers.vendor import VendorModel, look_up_provider_call_usage
+from opencrab.adapters.providers.vendor import VendorModel, look_up_usage_at_provider
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
 from opencrab.ports.models.model import ChatMessage, ChatRequest
@@ -52,7 +52,7 @@ def test_a_call_of_a_vendor_without_a_lookup_has_no_id() -> None:
 
 
 def _looked_up(transport: Any, call_id: str = "gen 1") -> Any:
-    return look_up_provider_call_usage(OpenRouterWire(), ENDPOINT, call_id, transport, 5.0)
+    return look_up_usage_at_provider(OpenRouterWire(), ENDPOINT, call_id, transport, 5.0)
 
 
 def test_a_vendor_is_asked_what_a_call_cost() -> None:

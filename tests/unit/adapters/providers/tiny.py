@@ -6,12 +6,12 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire.lenient import (
-    as_token_count,
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
     parse_provider_json,
-    reply_json_excerpt,
+    wire_dict,
+    wire_json_excerpt,
+    wire_list,
+    wire_token_count,
 )
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -44,10 +44,10 @@ class TinyAssembly:
         return False
 
     def add(self, event: StreamFrame) -> None:
-        body = dict_or_empty(parse_provider_json(event.data.encode()))
+        body = wire_dict(parse_provider_json(event.data.encode()))
         if "error" in body:
             raise ModelCallFailed(
-                f"{self.party.provider}: {reply_json_excerpt(body)}", Fault.SERVER_ERROR
+                f"{self.party.provider}: {wire_json_excerpt(body)}", Fault.SERVER_ERROR
             )
         self.words += as_wire_label(body.get("w"))
         self.usage = body.get("usage", self.usage)
@@ -78,11 +78,11 @@ class TinyWire:
     def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
         if self.bug is not None:
             raise self.bug
-        if "text" not in dict_or_empty(body):
+        if "text" not in wire_dict(body):
             raise ModelCallFailed(
-                f"no answer of {party.provider}: {reply_json_excerpt(body)}", Fault.NONSENSE
+                f"no answer of {party.provider}: {wire_json_excerpt(body)}", Fault.NONSENSE
             )
-        tokens = as_token_count(body.get("usage"))
+        tokens = wire_token_count(body.get("usage"))
         usage = Usage(input_tokens=tokens, output_tokens=tokens)
         return ModelAnswer(
             text=body["text"], model=as_wire_label(body.get("model")), usage=usage, finish="stop"
@@ -113,7 +113,7 @@ class TinyWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        if len(list_or_empty(body)) != len(texts):
+        if len(wire_list(body)) != len(texts):
             raise ModelCallFailed(f"{party.provider} sent too few vectors", Fault.NONSENSE)
         usage = Usage(input_tokens=len(texts), reported_micro_usd=len(texts))
         return Embeddings(tuple((float(number),) for number in body), usage)

@@ -17,7 +17,7 @@ from opencrab.adapters.sqlite.guard import MarkerFile
 from opencrab.adapters.sqlite.home import FILE
 from opencrab.adapters.sqlite.marker import (
     COUNT_TABLE,
-    count_commits,
+    count_sqlite_commits,
     read_sqlite_commits,
     read_sqlite_marker,
     sqlite_marker_path,
@@ -191,7 +191,7 @@ def test_kills_at_random_moments_never_make_a_sound_database_refused(tmp_path: P
 def test_a_marker_of_which_half_was_written_says_nothing(tmp_path: Path) -> None:
     write(tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as connection:
-        counted = count_commits(connection)
+        counted = count_sqlite_commits(connection)
     marker = MarkerFile.create(tmp_path / FILE, counted._replace(commits=9), durable=True)
     marker.close()
     whole = sqlite_marker_path(tmp_path / FILE).read_bytes()

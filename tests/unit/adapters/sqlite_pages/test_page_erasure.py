@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.file import PAGE_BYTES, write_ahead_log
-from opencrab.adapters.sqlite_pages.page_erasure import STEP_PAGES, PageErasure, release_free_pages
+from opencrab.adapters.sqlite.file import PAGE_BYTES, sqlite_write_ahead_log
+from opencrab.adapters.sqlite_pages.page_erasure import (
+    STEP_PAGES,
+    PageErasure,
+    release_free_sqlite_pages,
+)
 from opencrab.adapters.sqlite_pages.page_space import DatabasePages
 from tests.older_file import PAGE_BYTES as OLDER_PAGE_BYTES
 from tests.older_file import make_older_file
@@ -314,7 +318,7 @@ def test_a_reader_in_another_process_is_named(tmp_path: Path) -> None:
                 database.scrub()
             other.execute("ROLLBACK")
         database.scrub()
-        assert write_ahead_log(path).stat().st_size == 0
+        assert sqlite_write_ahead_log(path).stat().st_size == 0
 
 
 @layouts
@@ -329,7 +333,7 @@ def test_most_free_pages_are_given_back_in_small_transactions(
             items.execute("DELETE FROM item")
         empty_log(database)
         before = path.stat().st_size
-        release_free_pages(database.write_transaction)
+        release_free_sqlite_pages(database.write_transaction)
         empty_log(database)
         assert path.stat().st_size < before / 10
         assert stored(database) == []
@@ -343,7 +347,7 @@ def test_each_transaction_gives_back_more_than_one_page(tmp_path: Path) -> None:
             free = items.execute("PRAGMA freelist_count").fetchone()[0]
             statements = list[str]()
             items.connection.set_trace_callback(statements.append)
-        release_free_pages(database.write_transaction)
+        release_free_sqlite_pages(database.write_transaction)
         with database.write_transaction() as items:
             left = items.execute("PRAGMA freelist_count").fetchone()[0]
         assert free > 3 * AT_ONCE

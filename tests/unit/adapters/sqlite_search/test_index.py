@@ -13,7 +13,7 @@ from opencrab.adapters.sqlite_search.index import DamagedIndex, Index
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.erasure.request import ErasureScope
 from opencrab.domain.memory.search_row import RowKind
-from opencrab.domain.text.terms import index_terms
+from opencrab.domain.text.terms import index_terms_of_text
 from tests.unit.adapters.sqlite_search.shelf import (
     NOW,
     found,
@@ -293,7 +293,7 @@ def test_no_byte_of_what_was_forgotten_is_left_in_the_file(tmp_path: Path) -> No
         "hydrangea",
         "秘密の人",
         "person-7",
-        *index_terms("合言葉は紫陽花"),
+        *index_terms_of_text("合言葉は紫陽花"),
     ]
     index.take([mark(1, lines=lines(1, 1))], NOW)
     index.save(tmp_path / "copy")

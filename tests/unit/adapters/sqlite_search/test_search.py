@@ -13,7 +13,7 @@ import pytest
 from opencrab.adapters.local_files.snapshots import HEAD_BYTES
 from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader
 from opencrab.adapters.sqlite_search.backfill import ROWS_AT_ONCE
-from opencrab.adapters.sqlite_search.publication.increment import read_increment
+from opencrab.adapters.sqlite_search.publication.increment import read_sqlite_search_increment
 from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS, SqliteSearch
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.erasure.request import COPIES_KEPT
@@ -303,7 +303,7 @@ def test_a_snapshot_that_names_no_table_is_taken_as_of_the_present_one(at: Machi
     other.index_entries(at.home.feed.read(after=0, limit=100))
     file = at.folder / "fetched.db"
     assert at.store.store.fetch(at.newest(), file)
-    increment = read_increment(file)
+    increment = read_sqlite_search_increment(file)
     assert increment is not None
     assert increment.source == "table"
     assert len(at.find("crab", search=at.started(source="table"))) == 2

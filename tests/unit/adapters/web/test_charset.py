@@ -4,7 +4,7 @@ import codecs
 
 import pytest
 
-from opencrab.adapters.web.charset import decode_page
+from opencrab.adapters.web.charset import decode_web_page
 
 JAPANESE = "蟹は横に歩く。ガザミ、〜①髙"
 PLAIN = "蟹は横に歩く。ガザミ、ズワイ"
@@ -23,8 +23,8 @@ PLAIN = "蟹は横に歩く。ガザミ、ズワイ"
     ],
 )
 def test_a_declared_charset_is_used(name: str, codec: str, text: str) -> None:
-    assert decode_page(text.encode(codec), f"text/html; charset={name}") == text
-    assert decode_page(text.encode(codec), f'text/html;charset="{name.lower()}"') == text
+    assert decode_web_page(text.encode(codec), f"text/html; charset={name}") == text
+    assert decode_web_page(text.encode(codec), f'text/html;charset="{name.lower()}"') == text
 
 
 @pytest.mark.parametrize(
@@ -40,26 +40,29 @@ def test_a_declared_charset_is_used(name: str, codec: str, text: str) -> None:
 )
 def test_a_page_may_declare_it_itself(head: str, name: str, codec: str) -> None:
     page = f"{head.format(name)}{PLAIN}"
-    assert decode_page(page.encode(codec), "text/html") == page
+    assert decode_web_page(page.encode(codec), "text/html") == page
 
 
 def test_the_header_wins_over_the_page_and_a_mark_over_both() -> None:
     page = f'<meta charset="euc-jp">{PLAIN}'
-    assert decode_page(page.encode("cp932"), "text/html; charset=shift_jis") == page
+    assert decode_web_page(page.encode("cp932"), "text/html; charset=shift_jis") == page
     marked = codecs.BOM_UTF8 + page.encode()
-    assert decode_page(marked, "text/html; charset=shift_jis") == page
-    assert decode_page(codecs.BOM_UTF16_LE + page.encode("utf-16-le"), "text/html") == page
+    assert decode_web_page(marked, "text/html; charset=shift_jis") == page
+    assert decode_web_page(codecs.BOM_UTF16_LE + page.encode("utf-16-le"), "text/html") == page
 
 
 @pytest.mark.parametrize(
     "name", ["", "unknown", "rot13", "punycode", "idna", "unicode_escape", "zlib", "utf-7", "../x"]
 )
 def test_an_unknown_charset_is_read_as_utf_8(name: str) -> None:
-    assert decode_page("蟹 crab".encode(), f"text/html; charset={name}") == "蟹 crab"
-    assert decode_page(b"\xff crab \xe8\x9f", f"text/plain; charset={name}") == "\ufffd crab \ufffd"
+    assert decode_web_page("蟹 crab".encode(), f"text/html; charset={name}") == "蟹 crab"
+    assert (
+        decode_web_page(b"\xff crab \xe8\x9f", f"text/plain; charset={name}")
+        == "\ufffd crab \ufffd"
+    )
 
 
 def test_english_in_an_old_charset_is_read() -> None:
-    assert decode_page("café – “crab”".encode("cp1252"), "text/html; charset=ISO-8859-1") == (
+    assert decode_web_page("café – “crab”".encode("cp1252"), "text/html; charset=ISO-8859-1") == (
         "café – “crab”"
     )

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from opencrab import settings
-from opencrab.adapters.providers.registry import ProviderModels, no_stored_provider_settings
+from opencrab.adapters.providers.registry import ProviderModels, no_provider_settings
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.aws import functions
 from opencrab.bootstrap.aws.functions import DeployedModels, LaterSecrets, models_of_lambda
@@ -22,7 +22,7 @@ from opencrab.bootstrap.aws.status import aws_setup_status
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.preferences import Preferences
-from opencrab.gateways.cli.doctor.server_checks import CheckVerdict, check_setup
+from opencrab.gateways.cli.doctor.server_checks import CheckVerdict, check_setup_by_doctor
 from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog, cli_languages
 from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.settings import Settings
@@ -104,7 +104,7 @@ def deployed(store: Store) -> tuple[DeployedModels, FakeClock]:
     """Deployed models, and their clock."""
     clock = FakeClock(NOW)
     return DeployedModels(
-        lambda: models_of_lambda(store, no_stored_provider_settings, clock.now, load=store.load)
+        lambda: models_of_lambda(store, no_provider_settings, clock.now, load=store.load)
     ), clock
 
 
@@ -200,9 +200,7 @@ def test_who_only_names_models_opens_no_store() -> None:
         raise AssertionError("nobody asked about providers")
 
     clock = FakeClock(NOW)
-    models = DeployedModels(
-        lambda: models_of_lambda(None, no_stored_provider_settings, clock.now), keyed
-    )
+    models = DeployedModels(lambda: models_of_lambda(None, no_provider_settings, clock.now), keyed)
     for name in (None, "smart", "claude_best", "azure:mine", "gemini_smart"):
         assert models.get(name).info.name
     models.check(Preferences(fallback=("anthropic",)))
@@ -212,8 +210,8 @@ def test_who_only_names_models_opens_no_store() -> None:
 def test_who_asks_about_providers_is_told_of_the_real_keys() -> None:
     store, clock = Store(OPENAI_API_KEY="sk-one"), FakeClock(NOW)
     models = DeployedModels(
-        lambda: models_of_lambda(None, no_stored_provider_settings, clock.now),
-        lambda: models_of_lambda(store, no_stored_provider_settings, clock.now, load=store.load),
+        lambda: models_of_lambda(None, no_provider_settings, clock.now),
+        lambda: models_of_lambda(store, no_provider_settings, clock.now, load=store.load),
     )
     keys = {each.name for each in models.providers() if each.has_key}
     assert keys == {"openai"}
@@ -243,7 +241,7 @@ def test_a_provider_without_its_key_is_missed_and_not_replaced() -> None:
 
 
 def test_a_worker_is_built_from_names_alone(environment: pytest.MonkeyPatch) -> None:
-    made = functions.turn_worker()
+    made = functions.lambda_turn_worker()
     assert made.run_turns({"Records": []}, Call()) == {"batchItemFailures": []}
     assert made.send_deliveries({"Records": []}, Call()) == {"batchItemFailures": []}
 
@@ -273,7 +271,7 @@ def test_the_rest_handler_is_built_from_names_alone_and_lives(
     environment: pytest.MonkeyPatch,
 ) -> None:
     environment.delenv("OPENCRAB_AWS__SECRETS")
-    answer = functions.rest_handler()(request("/api/health"), Call())
+    answer = functions.lambda_rest_handler()(request("/api/health"), Call())
     assert answer["statusCode"] == 200
     assert json.loads(answer["body"])["status"] == "ok"
 
@@ -281,7 +279,7 @@ def test_the_rest_handler_is_built_from_names_alone_and_lives(
 def test_the_owner_gets_in_without_a_table(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENCRAB_AWS__OWNER_KEY_HASH", content_hash(b"oc_owner").upper())
     asked = request("/api/openapi.json", authorization="Bearer oc_owner")
-    answer = functions.rest_handler()(asked, Call())
+    answer = functions.lambda_rest_handler()(asked, Call())
     assert answer["statusCode"] == 200
     assert json.loads(answer["body"])["info"]["title"] == "OpenCrab"
 
@@ -292,7 +290,7 @@ def test_a_missing_name_is_an_error_that_says_which(
 ) -> None:
     environment.delenv(missing)
     with pytest.raises(Invalid, match=missing) as caught:
-        functions.turn_worker()
+        functions.lambda_turn_worker()
     assert caught.value.field == missing.removeprefix("OPENCRAB_").lower().replace("__", ".")
     assert caught.value.cure
 
@@ -304,7 +302,7 @@ def test_the_level_of_the_log_is_a_setting(
     environment: pytest.MonkeyPatch, word: str, level: int
 ) -> None:
     environment.setenv("OPENCRAB_LOG__LEVEL", word)
-    functions.turn_worker()
+    functions.lambda_turn_worker()
     assert logging.getLogger().level == level
 
 
@@ -313,7 +311,7 @@ def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: C
     setup = aws_setup_status(settings.load_settings({}), limited(), beating())
     assert json.loads(json.dumps(setup)) == setup
     assert setup["home"]["table"] == "opencrab-dev"
-    findings = list(check_setup(SentenceCatalog(tongue), setup, NOW))
+    findings = list(check_setup_by_doctor(SentenceCatalog(tongue), setup, NOW))
     assert {finding.verdict for finding in findings} == {CheckVerdict.WELL}
     told = " ".join(finding.detail for finding in findings)
     for word in ("dev", "opencrab-dev", "openai:gpt-4o", "ssm:/opencrab/dev/"):

@@ -55,7 +55,7 @@ def test_search_is_made_by_the_first_question_and_once() -> None:
     assert len(made) == 1
 
 
-@pytest.mark.parametrize("maker", ["turn_worker", "compaction_worker"])
+@pytest.mark.parametrize("maker", ["lambda_turn_worker", "lambda_compaction_worker"])
 def test_a_function_that_may_never_search_loads_no_search(maker: str, tmp_path: Path) -> None:
     found = loaded("functions", maker, tmp_path)
     assert "dynamodb" in found
@@ -63,7 +63,7 @@ def test_a_function_that_may_never_search_loads_no_search(maker: str, tmp_path: 
 
 
 def test_the_indexer_loads_neither_models_nor_queues(tmp_path: Path) -> None:
-    found = loaded("search", "search_indexer", tmp_path)
+    found = loaded("search", "lambda_search_indexer", tmp_path)
     assert "sqlite_search" in found
     assert not found & {"providers", "sqs", "secrets", "web", "opensearch"}
 
@@ -71,7 +71,9 @@ def test_the_indexer_loads_neither_models_nor_queues(tmp_path: Path) -> None:
 def test_the_function_on_efs_needs_the_table_and_its_folder_only(tmp_path: Path) -> None:
     needless = [name for name in PLACES if not name.endswith(("TABLE", "STAGE"))]
     more = dict.fromkeys(needless, "")
-    found = loaded("search", "vpc_searcher", tmp_path, OPENCRAB_AWS__SEARCH_FOLDER="/efs", **more)
+    found = loaded(
+        "search", "lambda_vpc_searcher", tmp_path, OPENCRAB_AWS__SEARCH_FOLDER="/efs", **more
+    )
     assert {"sqlite_search", "local_files", "lambda_search"} <= found
     assert "s3_files" not in found
 

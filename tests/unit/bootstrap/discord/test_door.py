@@ -24,7 +24,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.interactions import acks
 from opencrab.gateways.discord.interactions.door import (
-    interaction_headers_and_body,
+    discord_interaction_headers_and_body,
     interaction_http_result,
 )
 from opencrab.ports.home import Home
@@ -82,7 +82,7 @@ def on_lambda(server: Listening, told: Any) -> dict[str, Any]:
     headers, body = signed(told, epoch)
     event = {"headers": headers, "body": body.decode(), "isBase64Encoded": False}
     door = discord_door_from_environment(environment(server), lambda: epoch)
-    return interaction_http_result(door.answer(*interaction_headers_and_body(event), epoch))
+    return interaction_http_result(door.answer(*discord_interaction_headers_and_body(event), epoch))
 
 
 def test_an_interaction_is_in_the_queue_before_discord_hears_of_it(server: Listening) -> None:

@@ -9,11 +9,11 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.bootstrap.local.model_watch import watch_for_local_models
+from opencrab.bootstrap.local.model_watch import watch_for_local_model_server
 from opencrab.bootstrap.local.models import (
     Network,
     configured_local_models,
-    models_for_local_server,
+    models_of_local_server,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import RoutingBasis, Use
@@ -31,13 +31,13 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileSecrets:
 
 
 def test_without_keys_and_servers_the_scripted_model_answers(secrets: FileSecrets) -> None:
-    thinking = models_for_local_server(secrets, None)
+    thinking = models_of_local_server(secrets, None)
     assert thinking.settings.default == "scripted:rules"
     assert any("OPENAI_API_KEY" in note for note in thinking.notes)
 
 
 def test_a_key_that_is_kept_meanwhile_opens_its_provider(secrets: FileSecrets) -> None:
-    thinking = models_for_local_server(secrets, None)
+    thinking = models_of_local_server(secrets, None)
     secrets.put("OPENAI_API_KEY", "sk-kept")
     assert thinking.again().default == "openai:gpt-4o"
     assert thinking.again().providers["openai"].api_key == "sk-kept"
@@ -56,7 +56,7 @@ def test_whoever_has_a_key_takes_the_place_of_an_absent_default(
     secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant")
-    assert models_for_local_server(secrets, None).settings.default == "anthropic:claude-sonnet-4.5"
+    assert models_of_local_server(secrets, None).settings.default == "anthropic:claude-sonnet-4.5"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_chosen_provider_does_all_the_thinking(
     secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch, provider: str, default: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
-    thinking = models_for_local_server(secrets, provider)
+    thinking = models_of_local_server(secrets, provider)
     for found in (thinking.settings, thinking.again()):
         assert found.default == default
         assert set(found.uses) <= {Use.EMBEDDING}
@@ -76,7 +76,7 @@ def test_a_chosen_provider_does_all_the_thinking(
 
 def test_an_unknown_provider_is_refused_with_the_names_of_the_others(secrets: FileSecrets) -> None:
     with pytest.raises(Invalid, match="'nobody'") as caught:
-        models_for_local_server(secrets, "nobody:x")
+        models_of_local_server(secrets, "nobody:x")
     assert "openrouter" in (caught.value.cure or "")
 
 
@@ -99,7 +99,7 @@ def test_the_key_of_any_vendor_alone_is_enough(
     monkeypatch.setenv(variable, "k-1")
     if vendor == "azure":
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://mine.openai.azure.com")
-    thinking = models_for_local_server(secrets, None)
+    thinking = models_of_local_server(secrets, None)
     assert thinking.settings.default.partition(":")[0] == vendor
     models = ProviderModels(thinking.again, Network().transport)
     assert vendor in {each.partition(":")[0] for each in models.routing.fallback}
@@ -121,10 +121,10 @@ def test_a_chosen_provider_without_a_key_is_refused_at_the_start(
     secrets: FileSecrets, provider: str
 ) -> None:
     with pytest.raises(Invalid, match="API_KEY is not set") as caught:
-        models_for_local_server(secrets, provider)
+        models_of_local_server(secrets, provider)
     assert "API_KEY" in (caught.value.cure or "")
     secrets.put(f"{provider.partition(':')[0].upper()}_API_KEY", "k-1")
-    assert models_for_local_server(secrets, provider).settings.default.startswith(provider)
+    assert models_of_local_server(secrets, provider).settings.default.startswith(provider)
 
 
 class Ollama(BaseHTTPRequestHandler):
@@ -148,7 +148,7 @@ def test_a_model_server_that_starts_later_is_used_without_a_restart(
     server.server_bind()
     url = f"http://127.0.0.1:{server.server_address[1]}"
     monkeypatch.setenv("OPENCRAB_LLM__PROVIDERS__OLLAMA__BASE_URL", url)
-    thinking = models_for_local_server(secrets, None)
+    thinking = models_of_local_server(secrets, None)
     models = ProviderModels(thinking.again, Network().transport)
     assert models.routing.default == "scripted:rules"
     said, found = list[str](), threading.Event()
@@ -157,7 +157,7 @@ def test_a_model_server_that_starts_later_is_used_without_a_restart(
         said.append(name)
         found.set()
 
-    with watch_for_local_models(models, thinking, say, look_seconds=0.01):
+    with watch_for_local_model_server(models, thinking, say, look_seconds=0.01):
         server.server_activate()
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         assert found.wait(30)

@@ -17,7 +17,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.simulation.day import simulate_day
 from opencrab.engine.simulation.result import SimulationResult
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
 
 FIELDS = {
@@ -95,7 +95,7 @@ def test_a_number_out_of_range_is_refused(agents: int, hours: float) -> None:
 def test_the_command_tells_it_in_both_languages(
     language: str, told: str, day: SimulationResult
 ) -> None:
-    app = build_cli(lambda _options: 0, Options(simulation=lambda *_given: day))
+    app = build_cli_app(lambda _options: 0, Options(simulation=lambda *_given: day))
     shown = CliRunner().invoke(app, ["simulate", "--language", language])
     assert shown.exit_code == 0, shown.output
     assert told in shown.output
@@ -103,7 +103,7 @@ def test_the_command_tells_it_in_both_languages(
 
 
 def test_json_is_one_object_with_the_same_numbers(day: SimulationResult) -> None:
-    app = build_cli(lambda _options: 0, Options(simulation=lambda *_given: day))
+    app = build_cli_app(lambda _options: 0, Options(simulation=lambda *_given: day))
     shown = CliRunner().invoke(app, ["simulate", "--json"])
     found = json.loads(shown.output)
     assert FIELDS | {"by_agent"} <= found.keys()
@@ -129,7 +129,7 @@ def test_progress_is_a_line_for_each_hour_on_standard_error(
         given[-1](3)
         return day
 
-    app = build_cli(lambda _options: 0, Options(simulation=simulated))
+    app = build_cli_app(lambda _options: 0, Options(simulation=simulated))
     shown = CliRunner().invoke(app, ["admin", "simulate", "--json", "--language", language])
     assert line in shown.stderr
     assert json.loads(shown.stdout)["beats"] == day.beats

@@ -8,7 +8,7 @@ from opencrab.domain.access.authority import (
     Source,
     authority,
     authority_permits,
-    taints_reading_turn,
+    does_authority_taint_reader,
 )
 from opencrab.domain.access.impact import Impact
 
@@ -69,7 +69,7 @@ def test_peers_and_the_public_may_speak_and_read_only(who: Authority, impact: Im
 
 
 def test_only_words_of_peers_and_the_public_taint() -> None:
-    assert {who for who in Authority if taints_reading_turn(who)} == {
+    assert {who for who in Authority if does_authority_taint_reader(who)} == {
         Authority.PEER,
         Authority.PUBLIC,
     }

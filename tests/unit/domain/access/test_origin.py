@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.access.origin import key_origin_seal, origin_of
+from opencrab.domain.access.origin import browser_origin_of_url, key_origin_seal
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,13 @@ from opencrab.domain.access.origin import key_origin_seal, origin_of
     ],
 )
 def test_an_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
-    assert origin_of(url) == origin
-    assert origin_of(f"{url}") == origin_of(url)
+    assert browser_origin_of_url(url) == origin
+    assert browser_origin_of_url(f"{url}") == browser_origin_of_url(url)
 
 
 @given(st.text(), st.text(), st.text(), st.text())
 def test_a_seal_fits_one_key_at_one_origin(one: str, key: str, other: str, wrong: str) -> None:
-    origins = origin_of(f"https://{one}"), origin_of(f"https://{other}")
+    origins = browser_origin_of_url(f"https://{one}"), browser_origin_of_url(f"https://{other}")
     if (origins[0], key) != (origins[1], wrong) and "\n" not in one + other + key + wrong:
         assert key_origin_seal(origins[0], key) != key_origin_seal(origins[1], wrong)
     assert not key or len(key) < 6 or key not in key_origin_seal(origins[0], key)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.access.secret import require_secret
+from opencrab.domain.access.secret import require_storable_secret
 from opencrab.domain.errors import Invalid
 
 
@@ -13,11 +13,11 @@ from opencrab.domain.errors import Invalid
     value=st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=200),
 )
 def test_names_in_capitals_and_printable_values_may_be_kept(name: str, value: str) -> None:
-    require_secret(name, value)
+    require_storable_secret(name, value)
 
 
 def test_the_longest_of_both_may_be_kept() -> None:
-    require_secret("A" * 100, "v" * 8_192)
+    require_storable_secret("A" * 100, "v" * 8_192)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_the_longest_of_both_may_be_kept() -> None:
 )
 def test_other_names_are_refused_and_not_quoted(name: str) -> None:
     with pytest.raises(Invalid, match="capital letters") as refusal:
-        require_secret(name, "value")
+        require_storable_secret(name, "value")
     assert refusal.value.field == "name"
     assert refusal.value.cure
     assert len(name) < 2 or name not in refusal.value.message
@@ -37,7 +37,7 @@ def test_other_names_are_refused_and_not_quoted(name: str) -> None:
 )
 def test_other_values_are_refused_and_not_quoted(value: str) -> None:
     with pytest.raises(Invalid, match="OPENAI_API_KEY") as refusal:
-        require_secret("OPENAI_API_KEY", value)
+        require_storable_secret("OPENAI_API_KEY", value)
     assert refusal.value.field == "value"
     assert refusal.value.cure
     assert len(value) < 2 or value not in f"{refusal.value} {refusal.value.cure}"

@@ -7,13 +7,13 @@ import pytest
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.heartbeat import ActiveHours, Heartbeat
 from opencrab.domain.agents.time_zone import (
+    agent_day_start_in_zone,
+    agent_heartbeat_in_zone,
+    agent_heartbeat_with_hours_in_zone,
+    agent_time_in_zone,
     agent_time_zone,
-    heartbeat_in_time_zone,
-    local_time,
-    own_time_zone,
-    start_in_zone,
-    time_in_zone,
-    with_hours_in_zone,
+    local_time_of_agent,
+    time_zone_of_agent,
 )
 
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -26,36 +26,39 @@ def lives(heartbeat: Heartbeat) -> Agent:
 
 def test_an_agent_without_a_zone_of_its_own_has_the_installations() -> None:
     assert agent_time_zone(lives(Heartbeat()), "Europe/Berlin") == "Europe/Berlin"
-    assert own_time_zone(Heartbeat()) is None
+    assert time_zone_of_agent(Heartbeat()) is None
 
 
 def test_its_own_zone_is_that_of_its_active_hours_which_are_all_day() -> None:
-    heartbeat = heartbeat_in_time_zone(Heartbeat(), "Asia/Tokyo", "UTC")
-    assert agent_time_zone(lives(heartbeat), "UTC") == own_time_zone(heartbeat) == "Asia/Tokyo"
+    heartbeat = agent_heartbeat_in_zone(Heartbeat(), "Asia/Tokyo", "UTC")
+    assert agent_time_zone(lives(heartbeat), "UTC") == time_zone_of_agent(heartbeat) == "Asia/Tokyo"
     assert heartbeat.active_hours is not None
     assert all(heartbeat.active_hours.includes(NOW.replace(hour=hour)) for hour in range(24))
-    assert heartbeat_in_time_zone(heartbeat, None, "UTC") == Heartbeat()
+    assert agent_heartbeat_in_zone(heartbeat, None, "UTC") == Heartbeat()
 
 
 def test_quiet_hours_stay_when_the_zone_changes() -> None:
     heartbeat = Heartbeat(active_hours=QUIET)
-    moved = heartbeat_in_time_zone(heartbeat, "Europe/Berlin", "UTC")
+    moved = agent_heartbeat_in_zone(heartbeat, "Europe/Berlin", "UTC")
     assert moved.active_hours == QUIET.replaced(zone="Europe/Berlin")
-    back = heartbeat_in_time_zone(moved, None, "America/New_York")
+    back = agent_heartbeat_in_zone(moved, None, "America/New_York")
     assert back.active_hours == QUIET.replaced(zone="America/New_York")
 
 
 def test_hours_without_a_zone_are_in_the_agents() -> None:
     given = Heartbeat(active_hours=ActiveHours(start="08:00", end="22:00"))
-    told = with_hours_in_zone(given, "Asia/Tokyo").active_hours
+    told = agent_heartbeat_with_hours_in_zone(given, "Asia/Tokyo").active_hours
     assert told == QUIET
-    assert with_hours_in_zone(Heartbeat(active_hours=QUIET), "UTC").active_hours == QUIET
-    assert with_hours_in_zone(Heartbeat(), "UTC") == Heartbeat()
+    assert (
+        agent_heartbeat_with_hours_in_zone(Heartbeat(active_hours=QUIET), "UTC").active_hours
+        == QUIET
+    )
+    assert agent_heartbeat_with_hours_in_zone(Heartbeat(), "UTC") == Heartbeat()
 
 
 def test_the_release_before_reads_an_agent_with_a_time_zone() -> None:
     """Its heartbeat has only fields that it knows: interval, hours, and the zone of the hours."""
-    heartbeat = heartbeat_in_time_zone(Heartbeat(), "Asia/Tokyo", "UTC")
+    heartbeat = agent_heartbeat_in_zone(Heartbeat(), "Asia/Tokyo", "UTC")
     stored = lives(heartbeat).model_dump(mode="json")["heartbeat"]
     assert stored["active_hours"] == {"start": "00:00", "end": "00:00", "zone": "Asia/Tokyo"}
 
@@ -76,7 +79,7 @@ def test_the_release_before_reads_an_agent_with_a_time_zone() -> None:
 def test_the_clock_of_a_zone_changes_when_its_clocks_do(
     zone: str, moment: datetime, here: str
 ) -> None:
-    assert f"{local_time(moment, zone):%Y-%m-%d %H:%M}" == here
+    assert f"{local_time_of_agent(moment, zone):%Y-%m-%d %H:%M}" == here
 
 
 @pytest.mark.parametrize(
@@ -105,8 +108,8 @@ def test_quiet_hours_end_at_eight_on_both_sides_of_a_change_of_clocks(
 def test_a_day_begins_where_the_clock_is() -> None:
     now = datetime(2026, 11, 20, 23, 0, tzinfo=UTC)
     began = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
-    assert time_in_zone(now, "Asia/Tokyo") == "2026-11-21 08:00"
-    assert start_in_zone("today", now, "Asia/Tokyo") == began
-    assert start_in_zone("2026-11-21", now, "Asia/Tokyo") == began
-    assert start_in_zone("today", now, "UTC") == datetime(2026, 11, 20, tzinfo=UTC)
-    assert start_in_zone("2026-11-21T00:00:00+09:00", now, "UTC") == began
+    assert agent_time_in_zone(now, "Asia/Tokyo") == "2026-11-21 08:00"
+    assert agent_day_start_in_zone("today", now, "Asia/Tokyo") == began
+    assert agent_day_start_in_zone("2026-11-21", now, "Asia/Tokyo") == began
+    assert agent_day_start_in_zone("today", now, "UTC") == datetime(2026, 11, 20, tzinfo=UTC)
+    assert agent_day_start_in_zone("2026-11-21T00:00:00+09:00", now, "UTC") == began

@@ -8,13 +8,13 @@ from opencrab.domain.agents.soul import Drives, Personality, SocialStyle, Soul
 from opencrab.domain.agents.trait_comparison import (
     TraitFinding,
     TraitName,
-    compared_souls,
-    pair_share,
+    soul_trait_share,
+    soul_trait_share_of_pair,
+    souls_of_trait_comparison,
     told_traits,
-    trait_share,
 )
 from opencrab.domain.errors import Invalid
-from opencrab.domain.statistics.confidence import wilson_interval
+from opencrab.domain.statistics.confidence import wilson_confidence_interval
 from opencrab.domain.value import Language
 
 FULL = Soul(
@@ -36,7 +36,7 @@ FULL = Soul(
 @pytest.mark.parametrize("name", TraitName)
 @pytest.mark.parametrize("language", Language)
 def test_the_two_versions_differ_in_one_number_alone(name: TraitName, language: Language) -> None:
-    high, low = compared_souls(FULL, name)
+    high, low = souls_of_trait_comparison(FULL, name)
     flat = [{**soul.model_dump(), "name": None} for soul in (high, low)]
     parts = ("personality", "social_style", "drives")
     one, other = ({f"{k}.{n}": v for k in parts for n, v in each[k].items()} for each in flat)
@@ -49,7 +49,7 @@ def test_the_two_versions_differ_in_one_number_alone(name: TraitName, language: 
 
 def test_derived_drives_stay_what_they_are_when_a_trait_is_flipped() -> None:
     soul = Soul(persona_name="蟹", personality=Personality(openness=0.9))
-    high, low = compared_souls(soul, TraitName.OPENNESS)
+    high, low = souls_of_trait_comparison(soul, TraitName.OPENNESS)
     assert high.weights == low.weights == soul.weights
 
 
@@ -57,7 +57,7 @@ def test_a_number_that_the_prompt_leaves_out_cannot_be_compared() -> None:
     soul = Soul(persona_name="蟹", personality=Personality(openness=0.53, neuroticism=0.6))
     assert told_traits(soul) == (TraitName.NEUROTICISM,)
     with pytest.raises(Invalid, match="openness is neutral"):
-        compared_souls(soul, TraitName.OPENNESS)
+        souls_of_trait_comparison(soul, TraitName.OPENNESS)
     assert told_traits(FULL) == tuple(TraitName)
 
 
@@ -82,7 +82,7 @@ def test_every_number_of_a_soul_can_be_compared() -> None:
 def test_only_verdicts_that_agree_count(
     verdicts: tuple[bool | None, bool | None], share: float
 ) -> None:
-    assert pair_share(verdicts) == share
+    assert soul_trait_share_of_pair(verdicts) == share
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_only_verdicts_that_agree_count(
 def test_a_finding_needs_an_interval_beside_one_half(
     shares: list[float], finding: TraitFinding
 ) -> None:
-    assert trait_share(shares).finding is finding
+    assert soul_trait_share(shares).finding is finding
 
 
 @given(share=st.floats(0, 1), n=st.integers(1, 1_000))
 def test_the_interval_of_wilson_solves_its_equation(share: float, n: int) -> None:
-    low, high = wilson_interval(share, n)
+    low, high = wilson_confidence_interval(share, n)
     assert 0 <= low <= share + 1e-12
     assert share - 1e-12 <= high <= 1
     for limit in (low, high):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from opencrab.domain.approvals.call_text import (
     TextChange,
+    approval_call_arguments,
     approval_question_with_call,
-    exact_arguments,
     hash_shown_in_approval,
     is_approval_hash_of,
     unified_diff_for_approval,
@@ -34,12 +34,12 @@ def change(before: str | None, after: str | None, name: str = "a.md") -> str:
     ],
 )
 def test_arguments_are_shown_to_the_last_byte(arguments: dict[str, Any], shown: str) -> None:
-    assert shown in exact_arguments(arguments)
+    assert shown in approval_call_arguments(arguments)
 
 
 @given(st.text(alphabet='a\\n\n" 海:{}', max_size=30))
 def test_the_arguments_can_be_read_back_from_what_is_shown(text: str) -> None:
-    shown = exact_arguments({"a": text})
+    shown = approval_call_arguments({"a": text})
     assert json.loads(shown.replace("\\n\n    ", "\\n")) == {"a": text}
 
 

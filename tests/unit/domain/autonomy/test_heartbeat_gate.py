@@ -14,7 +14,7 @@ from opencrab.domain.autonomy.heartbeat_gate import (
     BeatReason,
     first_heartbeat_reason,
     heartbeat_gate,
-    is_autonomous_speech_in_cooldown,
+    is_heartbeat_speech_in_cooldown,
 )
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import Mention, VitalSigns
@@ -98,10 +98,10 @@ def test_words_of_other_agents_wait_for_their_channel_and_those_of_people_do_not
 
 def test_a_channel_rests_for_its_cooldown_and_not_after_a_clock_was_set_back() -> None:
     signs = vital(spoke={WALL.target: NOW})
-    assert is_autonomous_speech_in_cooldown(signs, WALL.target, NOW + timedelta(seconds=299))
-    assert not is_autonomous_speech_in_cooldown(signs, WALL.target, NOW + timedelta(seconds=300))
-    assert not is_autonomous_speech_in_cooldown(signs, WALL.target, NOW - timedelta(hours=1))
-    assert not is_autonomous_speech_in_cooldown(signs, "other", NOW)
+    assert is_heartbeat_speech_in_cooldown(signs, WALL.target, NOW + timedelta(seconds=299))
+    assert not is_heartbeat_speech_in_cooldown(signs, WALL.target, NOW + timedelta(seconds=300))
+    assert not is_heartbeat_speech_in_cooldown(signs, WALL.target, NOW - timedelta(hours=1))
+    assert not is_heartbeat_speech_in_cooldown(signs, "other", NOW)
 
 
 def test_a_mention_goes_first_and_events_and_goals_take_turns() -> None:

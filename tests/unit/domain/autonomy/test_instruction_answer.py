@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from opencrab.domain.autonomy.instruction_answer import parse_instruction_answer
+from opencrab.domain.autonomy.instruction_answer import parse_autonomy_instruction_plan
 from opencrab.domain.autonomy.instruction_plan import PlanFlaw, PlannedGoal
 
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 
 def parse(text: str, zone: str = "UTC") -> tuple[tuple[PlannedGoal, ...], str]:
-    return parse_instruction_answer(
+    return parse_autonomy_instruction_plan(
         text, now=NOW, zone=zone, is_action=lambda name: name == "save_memory"
     )
 

@@ -10,12 +10,12 @@ from opencrab.domain.autonomy.instruction_plan import (
     WAIT,
     InstructionPlan,
     PlannedGoal,
-    instruction_key,
+    autonomy_instruction_plan_key,
     instruction_schedule_id,
-    is_from_instructions,
-    is_one_time,
+    is_instructed_schedule,
+    is_one_time_schedule,
     is_schedule_alike,
-    is_withdrawn,
+    is_schedule_withdrawn,
 )
 from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, new_schedule
 from opencrab.domain.value import Language
@@ -36,11 +36,11 @@ def schedule(schedule_id: str, **draft: str) -> Schedule:
 
 
 def test_the_fingerprint_is_of_instructions_purpose_and_language() -> None:
-    key = instruction_key(lives())
-    assert instruction_key(lives(" Greet\n")) == key
-    assert instruction_key(lives(model="openai:gpt", version=7)) == key
+    key = autonomy_instruction_plan_key(lives())
+    assert autonomy_instruction_plan_key(lives(" Greet\n")) == key
+    assert autonomy_instruction_plan_key(lives(model="openai:gpt", version=7)) == key
     others = (lives("Greet!"), lives(purpose="x"), lives(language=Language.JA))
-    assert key not in {instruction_key(each) for each in others}
+    assert key not in {autonomy_instruction_plan_key(each) for each in others}
 
 
 def test_an_agent_waits_for_the_answer_for_some_minutes() -> None:
@@ -65,21 +65,21 @@ def test_a_model_is_asked_again_after_a_growing_pause() -> None:
 
 
 def test_a_schedule_of_instructions_is_the_owners_once_they_change_it() -> None:
-    made = schedule(instruction_schedule_id(instruction_key(lives()), DAILY))
-    assert is_from_instructions(made)
-    assert not is_from_instructions(made.replaced(version=2))
-    assert not is_from_instructions(schedule("instr-mine"))
-    assert is_withdrawn(made, lives("Sing"))
+    made = schedule(instruction_schedule_id(autonomy_instruction_plan_key(lives()), DAILY))
+    assert is_instructed_schedule(made)
+    assert not is_instructed_schedule(made.replaced(version=2))
+    assert not is_instructed_schedule(schedule("instr-mine"))
+    assert is_schedule_withdrawn(made, lives("Sing"))
     quiet = Heartbeat(instructions="Greet", initiative=False)
-    assert is_withdrawn(made, lives().replaced(heartbeat=quiet))
-    assert not is_withdrawn(made, lives())
-    assert not is_withdrawn(made.replaced(version=2), lives("Sing"))
+    assert is_schedule_withdrawn(made, lives().replaced(heartbeat=quiet))
+    assert not is_schedule_withdrawn(made, lives())
+    assert not is_schedule_withdrawn(made.replaced(version=2), lives("Sing"))
 
 
 def test_a_schedule_for_one_run_is_known_by_its_id() -> None:
-    key = instruction_key(lives())
-    assert is_one_time(schedule(instruction_schedule_id(key, DAILY.replaced(once=True))))
-    assert not is_one_time(schedule(instruction_schedule_id(key, DAILY)))
+    key = autonomy_instruction_plan_key(lives())
+    assert is_one_time_schedule(schedule(instruction_schedule_id(key, DAILY.replaced(once=True))))
+    assert not is_one_time_schedule(schedule(instruction_schedule_id(key, DAILY)))
 
 
 @pytest.mark.parametrize(

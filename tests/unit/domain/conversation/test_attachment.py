@@ -7,8 +7,8 @@ from opencrab.domain.conversation.attachment import (
     TEXT_FILE_BYTES,
     AttachedKind,
     AttachmentFault,
-    attachment_name,
-    judge_attachment,
+    judge_message_attachment,
+    message_attachment_name,
 )
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -41,7 +41,7 @@ JPEG = b"\xff\xd8\xff\xe0" + bytes(40)
 def test_a_file_is_judged_by_its_content(
     name: str, content: bytes, found: AttachedKind | AttachmentFault
 ) -> None:
-    assert judge_attachment(name, content) == found
+    assert judge_message_attachment(name, content) == found
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_a_file_is_judged_by_its_content(
     ],
 )
 def test_a_name_is_stored_without_folders_and_spaces(name: str, stored: str) -> None:
-    assert attachment_name(name) == stored
+    assert message_attachment_name(name) == stored

@@ -11,8 +11,8 @@ from opencrab.domain.conversation.loop_guard import (
     NEARLY,
     WINDOW,
     BotRun,
-    conversation_message_minhash,
-    conversation_minhash_similarity,
+    minhash_of_conversation_message,
+    similarity_of_conversation_messages,
 )
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -126,12 +126,12 @@ def test_after_a_human_the_next_bot_is_heard(said: list[tuple[str, timedelta]], 
 
 @given(texts, texts)
 def test_likeness_is_even_bounded_and_whole_for_one_text(one: str, other: str) -> None:
-    first, second = conversation_message_minhash(one), conversation_message_minhash(other)
-    assert conversation_minhash_similarity(first, first) == 1.0
+    first, second = minhash_of_conversation_message(one), minhash_of_conversation_message(other)
+    assert similarity_of_conversation_messages(first, first) == 1.0
     assert (
         0.0
-        <= conversation_minhash_similarity(first, second)
-        == conversation_minhash_similarity(second, first)
+        <= similarity_of_conversation_messages(first, second)
+        == similarity_of_conversation_messages(second, first)
         <= 1.0
     )
 
@@ -140,8 +140,8 @@ def test_other_words_are_not_alike_and_no_word_can_be_read() -> None:
     for one in DIFFERENT:
         for other in DIFFERENT:
             alike = (
-                conversation_minhash_similarity(
-                    conversation_message_minhash(one), conversation_message_minhash(other)
+                similarity_of_conversation_messages(
+                    minhash_of_conversation_message(one), minhash_of_conversation_message(other)
                 )
                 >= NEARLY
             )

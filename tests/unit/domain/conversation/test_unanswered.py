@@ -5,36 +5,33 @@ from opencrab.domain.conversation.unanswered import (
     TURNS,
     Unanswered,
     UnansweredMessage,
-    decode_unanswered,
-    encode_unanswered_messages,
-    unanswered_messages_without_turn,
-    with_message,
+    decode_messages_left_unanswered,
+    encode_messages_left_unanswered,
+    messages_left_unanswered,
+    with_unanswered_message,
 )
 
 TWO: Unanswered = (UnansweredMessage("hana", ("t1", "t2")), UnansweredMessage("ken", ("t3",)))
 
 
 def test_what_is_stored_is_read_again() -> None:
-    assert decode_unanswered(encode_unanswered_messages(TWO)) == TWO
-    assert decode_unanswered(encode_unanswered_messages(())) == ()
+    assert decode_messages_left_unanswered(encode_messages_left_unanswered(TWO)) == TWO
+    assert decode_messages_left_unanswered(encode_messages_left_unanswered(())) == ()
 
 
 def test_a_message_is_gone_with_its_last_turn() -> None:
-    assert unanswered_messages_without_turn(TWO, "t1") == (
+    assert messages_left_unanswered(TWO, "t1") == (
         UnansweredMessage("hana", ("t2",)),
         TWO[1],
     )
-    assert (
-        unanswered_messages_without_turn(unanswered_messages_without_turn(TWO, "t1"), "t2")
-        == TWO[1:]
-    )
-    assert unanswered_messages_without_turn(TWO, "another") == TWO
+    assert messages_left_unanswered(messages_left_unanswered(TWO, "t1"), "t2") == TWO[1:]
+    assert messages_left_unanswered(TWO, "another") == TWO
 
 
 def test_the_newest_messages_are_kept() -> None:
     waiting: Unanswered = ()
     for n in range(MESSAGES + 3):
-        waiting = with_message(waiting, UnansweredMessage("hana", (f"t{n}",)))
+        waiting = with_unanswered_message(waiting, UnansweredMessage("hana", (f"t{n}",)))
     assert len(waiting) == MESSAGES
     assert waiting[-1].turn_ids == (f"t{MESSAGES + 2}",)
 
@@ -43,6 +40,6 @@ def test_of_messages_to_many_agents_fewer_are_kept() -> None:
     waiting: Unanswered = ()
     for n in range(5):
         turns = tuple(f"t{n}_{agent}" for agent in range(20))
-        waiting = with_message(waiting, UnansweredMessage("hana", turns))
+        waiting = with_unanswered_message(waiting, UnansweredMessage("hana", turns))
     assert sum(len(each.turn_ids) for each in waiting) == TURNS
     assert waiting[-1].turn_ids[0] == "t4_0"

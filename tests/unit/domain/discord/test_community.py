@@ -15,9 +15,9 @@ from opencrab.domain.discord.community import (
     Presence,
     Spot,
     discord_address,
+    discord_authority,
     discord_channel,
-    member_authority,
-    snowflake_time,
+    time_of_discord_snowflake,
 )
 
 TARO = Person(id="11", name="太郎", role_ids=("21", "22"))
@@ -35,11 +35,11 @@ def reply(**changes: object) -> InteractionReply:
 
 def test_an_id_tells_when_it_was_made() -> None:
     expected = datetime(2016, 4, 30, 11, 18, 25, 796_000, tzinfo=UTC)
-    assert snowflake_time("175928847299117063") == expected
+    assert time_of_discord_snowflake("175928847299117063") == expected
 
 
 def test_a_reply_is_open_for_fifteen_minutes_after_the_interaction() -> None:
-    made = snowflake_time(reply().id)
+    made = time_of_discord_snowflake(reply().id)
     assert reply().is_open(made + TOKEN_LIVES - timedelta(milliseconds=1))
     assert not reply().is_open(made + TOKEN_LIVES)
 
@@ -67,8 +67,8 @@ def test_an_address_names_the_channel_and_the_interaction(
 
 
 def test_by_default_nobody_is_the_owner() -> None:
-    assert member_authority(TARO, Community(), None) is Authority.PUBLIC
-    assert member_authority(TARO, Community(), AGENT) is Authority.PUBLIC
+    assert discord_authority(TARO, Community(), None) is Authority.PUBLIC
+    assert discord_authority(TARO, Community(), AGENT) is Authority.PUBLIC
 
 
 @pytest.mark.parametrize(
@@ -86,17 +86,17 @@ def test_the_lists_of_installation_and_agent_say_what_somebody_is(
 ) -> None:
     by_installation = Community.model_validate(lists)
     by_agent = Presence.model_validate({"agent_id": "crab", **lists})
-    assert member_authority(TARO, by_installation, None) is expected
-    assert member_authority(TARO, by_installation, AGENT) is expected
-    assert member_authority(TARO, Community(), by_agent) is expected
+    assert discord_authority(TARO, by_installation, None) is expected
+    assert discord_authority(TARO, by_installation, AGENT) is expected
+    assert discord_authority(TARO, Community(), by_agent) is expected
 
 
 def test_a_role_never_makes_an_owner_and_an_agents_list_is_its_own() -> None:
     owners_role = Community(owner_ids=("21",))
-    assert member_authority(TARO, owners_role, None) is Authority.PUBLIC
+    assert discord_authority(TARO, owners_role, None) is Authority.PUBLIC
     other = Presence(agent_id="shrimp", owner_ids=("11",))
-    assert member_authority(TARO, Community(), AGENT) is Authority.PUBLIC
-    assert member_authority(TARO, Community(), other) is Authority.OWNER
+    assert discord_authority(TARO, Community(), AGENT) is Authority.PUBLIC
+    assert discord_authority(TARO, Community(), other) is Authority.OWNER
 
 
 def test_without_spots_an_agent_can_be_asked_anywhere_else_there_and_in_private() -> None:

@@ -11,11 +11,11 @@ from opencrab.domain.discussion.outcome import (
     DiscussionOutcome,
     OutcomeTask,
     TaskAnswer,
-    is_outcome_turn,
-    is_task_answer_turn,
-    outcome_writers,
-    same_participant_name,
-    task_request_id,
+    discussion_outcome_writers,
+    discussion_task_request_id,
+    is_discussion_outcome_turn,
+    is_discussion_task_answer_turn,
+    same_discussion_participant_name,
 )
 from opencrab.domain.identifier import turn_id
 from opencrab.domain.turn.turn import Trigger, Turn
@@ -48,7 +48,7 @@ def session(**fields: object) -> Session:
 def test_the_facilitator_writes_else_the_last_speaker_and_never_an_observer(
     fields: dict[str, object], writers: tuple[str, ...]
 ) -> None:
-    assert outcome_writers(session(**fields)) == writers
+    assert discussion_outcome_writers(session(**fields)) == writers
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_facilitator_writes_else_the_last_speaker_and_never_an_observer(
 def test_a_name_means_the_agent_that_a_reader_would_take_it_for(
     one: str, other: str, *, same: bool
 ) -> None:
-    assert same_participant_name(one, other) is same
+    assert same_discussion_participant_name(one, other) is same
 
 
 def _turn(source_id: str, source: Source = Source.PEER) -> Turn:
@@ -84,11 +84,11 @@ def _turn(source_id: str, source: Source = Source.PEER) -> Turn:
 
 
 def test_turns_about_an_outcome_are_known_by_their_ids() -> None:
-    assert is_outcome_turn(_turn(OUTCOME_REQUEST))
-    assert is_task_answer_turn(_turn(task_request_id("kai")))
-    assert not is_task_answer_turn(_turn(task_request_id("nami")))
-    assert not is_outcome_turn(_turn(OUTCOME_REQUEST, Source.REST))
-    assert not is_outcome_turn(_turn("floor#1#m1"))
+    assert is_discussion_outcome_turn(_turn(OUTCOME_REQUEST))
+    assert is_discussion_task_answer_turn(_turn(discussion_task_request_id("kai")))
+    assert not is_discussion_task_answer_turn(_turn(discussion_task_request_id("nami")))
+    assert not is_discussion_outcome_turn(_turn(OUTCOME_REQUEST, Source.REST))
+    assert not is_discussion_outcome_turn(_turn("floor#1#m1"))
 
 
 def test_open_tasks_of_an_agent_that_is_silent_are_unanswered() -> None:

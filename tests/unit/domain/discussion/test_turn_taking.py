@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.agents.soul import Drives, Personality, SocialStyle, Soul
 from opencrab.domain.autonomy.settings import Autonomy
-from opencrab.domain.conversation.loop_guard import conversation_message_minhash
+from opencrab.domain.conversation.loop_guard import minhash_of_conversation_message
 from opencrab.domain.conversation.session import (
     Ending,
     Mode,
@@ -23,10 +23,10 @@ from opencrab.domain.discussion.turn_taking import (
     discussion_fairness_index,
     discussion_floor_ready_at,
     discussion_seat_offset,
-    first_floor_contender,
-    is_participant_named,
+    discussion_speaking_hazard,
+    first_discussion_floor_contender,
+    is_discussion_participant_named,
     scaled_discussion_hop_limit,
-    speaking_hazard,
 )
 from tests.soak import examples
 
@@ -65,7 +65,7 @@ def said(
         floor=floor,
         speeches=bool(text),
         characters=len(text),
-        marks=conversation_message_minhash(text) if text else (),
+        marks=minhash_of_conversation_message(text) if text else (),
         spent_micro_usd=spent,
         phase=phase,
     )
@@ -193,13 +193,13 @@ def test_seats_have_primes_and_personality_makes_one_wait_less() -> None:
         social_style=SocialStyle(assertiveness=-1),
         drives=Drives(collaboration=0),
     )
-    assert speaking_hazard(loud, named=True) == pytest.approx(0.9)
-    assert speaking_hazard(quiet, named=False) == 0
+    assert discussion_speaking_hazard(loud, named=True) == pytest.approx(0.9)
+    assert discussion_speaking_hazard(quiet, named=False) == 0
     seated = [Contender(agent_id="a", seat=0), Contender(agent_id="b", seat=1, hazard=0.5)]
-    assert first_floor_contender(seated) == "b"
-    assert first_floor_contender([seated[0], seated[1].replaced(ready=False)]) == "a"
-    assert first_floor_contender([seated[0].replaced(leads=True), seated[1]]) == "a"
-    assert first_floor_contender([]) is None
+    assert first_discussion_floor_contender(seated) == "b"
+    assert first_discussion_floor_contender([seated[0], seated[1].replaced(ready=False)]) == "a"
+    assert first_discussion_floor_contender([seated[0].replaced(leads=True), seated[1]]) == "a"
+    assert first_discussion_floor_contender([]) is None
 
 
 def test_nobody_speaks_again_before_their_time_unless_others_spoke() -> None:
@@ -224,7 +224,7 @@ def test_nobody_speaks_again_before_their_time_unless_others_spoke() -> None:
     ],
 )
 def test_names_are_found_in_both_languages(name: str, text: str, *, expected: bool) -> None:
-    assert is_participant_named(name, text) is expected
+    assert is_discussion_participant_named(name, text) is expected
 
 
 @settings(max_examples=examples(50), deadline=None)

@@ -7,8 +7,8 @@ import pytest
 from opencrab.domain.erasure.fingerprint import (
     MOST_NAMES,
     ErasureFingerprints,
+    erasable_texts_in_json,
     erasure_sentence_digests,
-    texts_in_json,
 )
 
 SAID = "蟹座の合言葉は夕凪七号です。またね。"
@@ -125,7 +125,7 @@ def test_no_more_than_some_names_are_looked_for() -> None:
 
 def test_texts_inside_json_are_read_without_its_escapes() -> None:
     inner = '{"content": "猫\\n犬", "n": 1}'
-    assert list(texts_in_json({"a": inner, "b": ["x", {"c": "y"}], "d": None})) == [
+    assert list(erasable_texts_in_json({"a": inner, "b": ["x", {"c": "y"}], "d": None})) == [
         '{"content": "猫\n犬", "n": 1}',
         "x",
         "y",

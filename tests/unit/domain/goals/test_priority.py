@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.goals.priority import (
-    deadline_urgency,
+    goal_deadline_urgency,
     goal_priority,
-    priority_weights,
-    reaches_priority_at,
+    goal_priority_reached_at,
+    goal_priority_weights,
 )
 from opencrab.domain.goals.value_estimate import ValueEstimate
 
@@ -58,7 +58,7 @@ def test_a_score_is_the_sum_of_its_weighted_terms_as_the_formula_says(
 
 @given(who=drives)
 def test_weights_stay_within_their_bounds_and_urgency_is_the_same_for_all(who: Drives) -> None:
-    found = priority_weights(who)
+    found = goal_priority_weights(who)
     assert found.urgency == 1
     assert 0.5 <= found.expected_reward <= 1
     assert 0.5 <= found.capability_match <= 1
@@ -85,7 +85,7 @@ def test_more_of_anything_good_is_never_wanted_less(
 def test_urgency_only_rises_and_stays_within_bounds(
     deadline: datetime | None, spans: tuple[timedelta, timedelta]
 ) -> None:
-    earlier, later = (deadline_urgency(deadline, NOW, NOW + span) for span in sorted(spans))
+    earlier, later = (goal_deadline_urgency(deadline, NOW, NOW + span) for span in sorted(spans))
     assert 0 <= earlier <= later <= 1
     if deadline is None:
         assert later == 0
@@ -94,11 +94,12 @@ def test_urgency_only_rises_and_stays_within_bounds(
 def test_urgency_is_the_share_of_the_time_that_is_over() -> None:
     deadline = NOW + timedelta(days=4)
     shares = [
-        deadline_urgency(deadline, NOW, NOW + timedelta(days=days)) for days in (-1, 0, 1, 4, 9)
+        goal_deadline_urgency(deadline, NOW, NOW + timedelta(days=days))
+        for days in (-1, 0, 1, 4, 9)
     ]
     assert shares == [0, 0, 0.25, 1, 1]
-    assert deadline_urgency(NOW - timedelta(days=1), NOW, NOW) == 1
-    assert deadline_urgency(NOW, NOW, NOW) == 1
+    assert goal_deadline_urgency(NOW - timedelta(days=1), NOW, NOW) == 1
+    assert goal_deadline_urgency(NOW, NOW, NOW) == 1
 
 
 @given(worth=worths, who=drives, deadline=deadlines, threshold=st.floats(0, 4))
@@ -106,9 +107,9 @@ def test_a_goal_comes_to_the_threshold_when_it_is_said_to_and_not_before(
     worth: ValueEstimate, who: Drives, deadline: datetime | None, threshold: float
 ) -> None:
     def at(now: datetime) -> float:
-        return goal_priority(worth, deadline_urgency(deadline, NOW, now), who).priority
+        return goal_priority(worth, goal_deadline_urgency(deadline, NOW, now), who).priority
 
-    found = reaches_priority_at(worth, NOW, deadline, who, threshold)
+    found = goal_priority_reached_at(worth, NOW, deadline, who, threshold)
     if found is None:
         assert at(NOW + timedelta(days=4_000)) < threshold + 1e-9
         return

@@ -10,11 +10,11 @@ from opencrab.domain.goals.promise import (
     Promise,
     PromiseBoard,
     PromiseStatus,
-    brief_promise,
+    brief_goal_promise,
+    goal_promises_due_item,
     is_goal_done_in_time,
-    is_promised_goal,
-    promise_id,
-    settling_due_item,
+    is_goal_promised,
+    promised_goal_id,
 )
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.due_item import DueItem
@@ -25,7 +25,7 @@ DUE = NOW + timedelta(hours=2)
 
 def promise(number: int = 1, **fields: object) -> Promise:
     return Promise(
-        id=promise_id("s", number),
+        id=promised_goal_id("s", number),
         agent_id="nami",
         name="凪",
         to=("kai",),
@@ -41,7 +41,7 @@ def goal(**fields: object) -> Goal:
     return Goal(
         id="G1",
         agent_id="nami",
-        session_id=promise_id("s", 1),
+        session_id=promised_goal_id("s", 1),
         name="書く",
         principal_id="nami",
         created_at=NOW,
@@ -51,11 +51,11 @@ def goal(**fields: object) -> Goal:
 def test_a_board_keeps_open_promises_before_settled_ones_and_the_newest() -> None:
     board = PromiseBoard()
     for number in range(1, BOARD + 3):
-        board = board.with_promise(brief_promise(promise(number), ("Kai",)), own=True)
+        board = board.with_promise(brief_goal_promise(promise(number), ("Kai",)), own=True)
     assert len(board.made) == BOARD
-    assert board.made[0].id == promise_id("s", BOARD + 2)
+    assert board.made[0].id == promised_goal_id("s", BOARD + 2)
     last = board.made[0]
-    kept = brief_promise(promise(BOARD + 2, status=PromiseStatus.KEPT, ended_at=DUE), ("Kai",))
+    kept = brief_goal_promise(promise(BOARD + 2, status=PromiseStatus.KEPT, ended_at=DUE), ("Kai",))
     board = board.with_promise(kept, own=True)
     assert (board.made[-1].id, board.received) == (last.id, ())
     assert board.without({last.id}).made == board.made[:-1]
@@ -103,12 +103,12 @@ def test_what_a_promise_means_for_trust() -> None:
 
 
 def test_a_promised_goal_is_known_by_its_session() -> None:
-    assert is_promised_goal(goal())
-    assert not is_promised_goal(goal(session_id="s"))
-    assert promise_id("s", 1) == promise_id("s", 1) != promise_id("s", 2)
+    assert is_goal_promised(goal())
+    assert not is_goal_promised(goal(session_id="s"))
+    assert promised_goal_id("s", 1) == promised_goal_id("s", 1) != promised_goal_id("s", 2)
 
 
 def test_what_settles_a_promise_is_a_floor_that_the_release_before_reads_too() -> None:
-    item = settling_due_item("s", "due-1", DUE)
+    item = goal_promises_due_item("s", "due-1", DUE)
     assert DueItem.model_validate_json(item.model_dump_json()) == item
     assert (item.id, item.at, item.floor, item.taint) == ("floor-s-due-1", DUE, 0, True)

@@ -11,8 +11,8 @@ from opencrab.domain.agents.soul import Drives
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.goals.condition import (
     first_unmet_goal_condition,
-    parse_conditions,
-    require_checkable_conditions,
+    parse_goal_conditions,
+    require_checkable_goal_conditions,
 )
 from opencrab.domain.goals.expectation import REMEMBERED, Expectations, goal_satisfaction
 from opencrab.domain.goals.goal import (
@@ -34,7 +34,7 @@ from opencrab.domain.goals.selection import (
     open_goal_limit,
     rank_goals,
     require_goal_room,
-    require_valid_deadline,
+    require_valid_goal_deadline,
     score_goal,
 )
 from opencrab.domain.goals.value_estimate import (
@@ -167,10 +167,10 @@ def test_horizons_are_full_with_a_clear_error_and_leave_room_for_the_owner() -> 
 )
 def test_an_impossible_deadline_is_refused_by_its_name(deadline: datetime, why: str) -> None:
     with pytest.raises(Invalid, match=why) as refused:
-        require_valid_deadline(deadline, NOW)
+        require_valid_goal_deadline(deadline, NOW)
     assert refused.value.field == "deadline"
     assert refused.value.cure
-    require_valid_deadline(NOW + timedelta(days=1), NOW)
+    require_valid_goal_deadline(NOW + timedelta(days=1), NOW)
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -263,7 +263,7 @@ def test_another_plan_keeps_what_is_done_and_numbers_on() -> None:
 
 def test_conditions_are_found_between_other_words_and_checked() -> None:
     text = "地図 file:notes/map.md と, task:G1-T2. profile:x"
-    assert parse_conditions(text) == (("file", "notes/map.md"), ("task", "G1-T2"))
+    assert parse_goal_conditions(text) == (("file", "notes/map.md"), ("task", "G1-T2"))
     assert first_unmet_goal_condition(text, lambda _: True, lambda _: True) is None
     assert first_unmet_goal_condition(text, lambda _: False, lambda _: True) == "file:notes/map.md"
     assert first_unmet_goal_condition(text, lambda _: True, lambda _: False) == "task:G1-T2"
@@ -271,4 +271,4 @@ def test_conditions_are_found_between_other_words_and_checked() -> None:
     for wrong in ("file:/etc/passwd", "file:../x", "task:G1"):
         assert first_unmet_goal_condition(wrong, lambda _: True, lambda _: True)
         with pytest.raises(Invalid):
-            require_checkable_conditions(steps(1, postcondition=wrong))
+            require_checkable_goal_conditions(steps(1, postcondition=wrong))

@@ -9,13 +9,13 @@ from opencrab.domain.insight.figures import (
     analytics_counts_in_period,
     analytics_counts_of_days,
     analytics_days_of_period,
+    analytics_of_counts,
     analytics_period_beginning,
     analytics_quality_per_dollar,
-    analytics_weeks_of_period,
+    analytics_totals,
     group_analytics_figures,
     model_qualities_for_analytics,
-    usage_figures,
-    usage_totals,
+    weeks_of_analytics,
 )
 from opencrab.domain.models.routing import Use
 from opencrab.domain.statistics.confidence import MomentSums
@@ -60,7 +60,7 @@ def test_the_hour_before_the_first_full_one_and_hours_to_come_do_not_count() -> 
 @pytest.mark.parametrize("period", Period)
 def test_the_weeks_of_a_period_have_each_of_its_days_once(period: Period) -> None:
     first, last = analytics_days_of_period(period, NOW)
-    weeks = list(analytics_weeks_of_period(period, NOW))
+    weeks = list(weeks_of_analytics(period, NOW))
     assert (weeks[0][0], weeks[-1][1]) == (first, last)
     for (_, until), (begins, _) in pairwise(weeks):
         assert date.fromisoformat(begins) - date.fromisoformat(until) == timedelta(days=1)
@@ -103,7 +103,7 @@ def test_groups_have_their_share_their_means_and_the_quality_of_all_time() -> No
         group_analytics_figures(cells, known, None)[f"conversation/conversation/{GPT}"].quality
         == gpt.quality
     )
-    whole = usage_totals(cells, known)
+    whole = analytics_totals(cells, known)
     assert (whole.calls, whole.total_tokens, whole.cost_micro_usd) == (5, 550, 9_000)
     assert whole.quality is not None
     assert whole.quality.n == 50
@@ -111,16 +111,16 @@ def test_groups_have_their_share_their_means_and_the_quality_of_all_time() -> No
 
 
 def test_what_nobody_knows_stays_unknown() -> None:
-    none = usage_figures({}, None, 0)
+    none = analytics_of_counts({}, None, 0)
     assert (none.success_rate, none.mean_latency_ms, none.quality, none.share) == (*[None] * 3, 0)
-    assert usage_figures({"calls": 2, "cost": 0}, None, 2).cost_efficiency is None
-    assert usage_figures({"calls": 2, "cost": 0}, MomentSums(), 2).cost_efficiency is None
+    assert analytics_of_counts({"calls": 2, "cost": 0}, None, 2).cost_efficiency is None
+    assert analytics_of_counts({"calls": 2, "cost": 0}, MomentSums(), 2).cost_efficiency is None
     assert (
         analytics_quality_per_dollar(
-            usage_figures({}, MomentSums().with_value(0.5), 0).quality, 0, 0
+            analytics_of_counts({}, MomentSums().with_value(0.5), 0).quality, 0, 0
         )
         is None
     )
     assert model_qualities_for_analytics(evidence(mini=of(0, 0.0))) == {}
-    failed = usage_figures({"calls": 2, "failed": 3}, None, 1)
+    failed = analytics_of_counts({"calls": 2, "failed": 3}, None, 1)
     assert (failed.success_rate, failed.failed, failed.share) == (0.0, 2, 1.0)

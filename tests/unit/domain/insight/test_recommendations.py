@@ -7,8 +7,8 @@ from opencrab.domain.insight.recommendations import (
     Category,
     ComparisonOutcome,
     Focus,
+    analyze_calls_of_period,
     compare_models_for_analytics,
-    compute_usage_analytics,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import Use
@@ -25,7 +25,7 @@ def analysis(
     choices: dict[str, str] | None = None,
     focus: Focus = Focus.ALL,
 ) -> Analysis:
-    return compute_usage_analytics(
+    return analyze_calls_of_period(
         tallies,
         known,
         period=Period.LAST_WEEK,
@@ -110,7 +110,7 @@ def test_groups_show_first_what_the_analysis_is_for() -> None:
 
 def test_an_analysis_of_nothing_is_empty_and_says_so() -> None:
     for group_by in Grouping:
-        found = compute_usage_analytics(
+        found = analyze_calls_of_period(
             (), Evidence(), period=Period.ALL, now=NOW, group_by=group_by
         )
         assert (found.totals.calls, found.groups, found.recommendations) == (0, {}, ())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.insight.figures import model_qualities_for_analytics, usage_totals
+from opencrab.domain.insight.figures import analytics_totals, model_qualities_for_analytics
 from opencrab.domain.insight.recommendations import compare_models_for_analytics
 from opencrab.domain.learning.aggregate import gather_evidence
 from opencrab.domain.learning.evidence import Evidence
@@ -15,7 +15,7 @@ from opencrab.domain.learning.reward import TurnOpinion
 from opencrab.domain.learning.signals import ServedCalls, TurnSignals
 from opencrab.domain.models.routing import Use
 from opencrab.domain.statistics.confidence import Estimate, MomentSums
-from opencrab.domain.statistics.off_policy import WeightedTurns, weigh_turns_by_propensity
+from opencrab.domain.statistics.off_policy import WeightedTurns, propensity_weighted_sums
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -95,7 +95,7 @@ def test_what_was_drawn_from_a_mix_is_kept_with_its_probability() -> None:
         turn(4, served=(served(**drawn, failed=1),), outsider=True),
     ]
     found = gather_evidence(turns, [], {})
-    expected = weigh_turns_by_propensity([(0.25, 1.0), (0.25, None)], [0.25])
+    expected = propensity_weighted_sums([(0.25, 1.0), (0.25, None)], [0.25])
     assert found.models[f"{CHAT}/v:a"].weighted == expected
     assert found.models[f"{CHAT}/v:b"].weighted == WeightedTurns()
     assert found.answers["chat/v:a"].weighted == WeightedTurns()
@@ -146,7 +146,7 @@ def shown(found: Evidence) -> list[Estimate | None]:
     """What is told of all turns, of a model, and of two beside each other."""
     pair = compare_models_for_analytics((), found, ("v:a", "v:b")).models
     return [
-        usage_totals({}, found).quality,
+        analytics_totals({}, found).quality,
         model_qualities_for_analytics(found).get("v:a"),
         *(pair[name].quality for name in ("v:a", "v:b")),
     ]
@@ -173,7 +173,7 @@ def test_no_total_rests_on_more_turns_than_were_judged(
         for number, (calls, success) in enumerate(told)
     ]
     found = sum((gather_evidence([each], [], {}) for each in turns), Evidence())
-    whole = usage_totals({}, found).quality
+    whole = analytics_totals({}, found).quality
     assert (whole.n if whole else 0) == found.judged
     assert all(each.n <= found.judged for each in found.worths.values())
     for name in ("v:a", "v:b"):

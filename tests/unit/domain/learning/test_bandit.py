@@ -13,7 +13,7 @@ from opencrab.domain.learning.bandit import (
     BanditMix,
     BanditSubject,
     bandit_mixes,
-    is_quality_below,
+    is_learned_quality_below,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
@@ -202,4 +202,4 @@ def test_the_same_seed_draws_the_same_mix() -> None:
 )
 def test_quality_fell_only_where_no_doubt_is_left(after: MomentSums, is_so: bool) -> None:  # noqa: FBT001
     before = estimate_mean(ones(0.8, 400)) or Estimate(n=0, mean=0, low=0, high=0)
-    assert is_quality_below(before, estimate_mean(after) or before) is is_so
+    assert is_learned_quality_below(before, estimate_mean(after) or before) is is_so

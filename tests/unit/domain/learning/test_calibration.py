@@ -14,7 +14,7 @@ from opencrab.domain.learning.calibration import (
     self_grade_sums,
 )
 from opencrab.domain.learning.evidence import BINS, GradedTurns
-from opencrab.domain.statistics.confidence import moment_sums
+from opencrab.domain.statistics.confidence import sample_moment_sums
 
 Turns = Sequence[tuple[float, float | None]]
 
@@ -23,8 +23,8 @@ def graded(turns: Turns) -> tuple[GradedTurns, ...]:
     """The steps of grades with what came of them."""
     return tuple(
         GradedTurns(
-            grades=moment_sums(grade for grade, _ in turns if self_grade_bin(grade) == step),
-            worth=moment_sums(
+            grades=sample_moment_sums(grade for grade, _ in turns if self_grade_bin(grade) == step),
+            worth=sample_moment_sums(
                 w for grade, w in turns if w is not None and self_grade_bin(grade) == step
             ),
         )

@@ -14,7 +14,7 @@ from opencrab.domain.learning.change import (
     adjustment_id,
     are_mixes_alike,
     describe_mix,
-    is_subject_pinned,
+    is_learning_pinned,
     mix_of,
     with_learned_pin,
     with_mix,
@@ -50,7 +50,7 @@ def test_a_mind_has_room_for_so_many_mixes_and_pins() -> None:
     assert with_learned_pin(mind, LearnedSubject.of("skill:s1")) == mind
     with pytest.raises(Refused):
         with_learned_pin(mind, LearnedSubject.of("skill:more"))
-    assert not is_subject_pinned(
+    assert not is_learning_pinned(
         without_learned_pin(mind, LearnedSubject.of("skill:s1")), LearnedSubject.of("skill:s1")
     )
 

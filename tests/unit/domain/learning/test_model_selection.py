@@ -17,14 +17,14 @@ from opencrab.domain.learning.model_selection import (
     adjustments_ended_by,
     bandit_budget_left,
     bandit_current_alias,
-    choose_models_by_evidence,
     day_budget_of_bandit,
     expected_mix_gain,
-    expected_quality,
-    expected_savings,
+    learn_model_choices,
+    learnable_choices,
+    learned_quality_gain,
+    learned_savings,
     mix_adjustment,
     mix_of_bandit,
-    mixable_choices,
     open_bandit_choices,
 )
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
@@ -71,7 +71,7 @@ def ground(**changes: Any) -> SelectionInput:
 
 
 def test_the_arms_are_the_models_that_may_be_chosen_each_at_the_price_of_a_turn() -> None:
-    found = mixable_choices(ground())
+    found = learnable_choices(ground())
     assert list(found) == [TASK]
     assert found[TASK].turns_a_day == 10
     assert found[TASK].current == "smart"
@@ -83,9 +83,9 @@ def test_the_arms_are_the_models_that_may_be_chosen_each_at_the_price_of_a_turn(
 
 
 def test_where_no_call_tells_nobody_knows_what_a_turn_costs() -> None:
-    assert [arm.price for arm in mixable_choices(ground(tallies=()))[TASK].arms] == [None, None]
-    assert mixable_choices(ground(days=())) == {}
-    assert mixable_choices(ground(choices={}))[TASK].arms == ()
+    assert [arm.price for arm in learnable_choices(ground(tallies=()))[TASK].arms] == [None, None]
+    assert learnable_choices(ground(days=())) == {}
+    assert learnable_choices(ground(choices={}))[TASK].arms == ()
 
 
 def test_grades_add_to_a_kind_of_work_only_its_share_of_the_turns() -> None:
@@ -100,7 +100,7 @@ def test_grades_add_to_a_kind_of_work_only_its_share_of_the_turns() -> None:
     known = evidence(gpt=of(100, 0.8)) + Evidence(
         models={f"thinking/code/{GPT}": of(200, 0.8)}, grades={GPT: bins}
     )
-    smart, fast = mixable_choices(ground(evidence=known))[TASK].arms
+    smart, fast = learnable_choices(ground(evidence=known))[TASK].arms
     assert smart.graded.n == int(self_grade_sums(bins).n / 3) > 0
     assert fast.graded.n == 0
 
@@ -115,7 +115,7 @@ def test_a_mix_costs_no_more_than_other_work_leaves() -> None:
     rich = ground(evidence=known, day_micro_usd=20_000)
     aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, min_quality=0.0, explore=0.1)
     poor = rich.replaced(tallies=(*rich.tallies, *calls(MINI, 30, purpose=Use.CREATIVE)))
-    asked = [choose_models_by_evidence(each, aim, NOW, seed="x") for each in (rich, poor)]
+    asked = [learn_model_choices(each, aim, NOW, seed="x") for each in (rich, poor)]
     assert asked[0].found.get(TASK) is None
     assert asked[1].found[TASK].weights["fast"] > 0.4
 
@@ -132,7 +132,7 @@ def test_what_is_asked_now_is_the_mix_or_what_routing_names() -> None:
     )
     assert bandit_current_alias(ground(agent=own), TASK) == ""
     assert open_bandit_choices(ground(agent=own)) == (TASK,)
-    assert mixable_choices(ground(agent=own)) == {}
+    assert learnable_choices(ground(agent=own)) == {}
 
 
 def test_a_gain_is_told_against_the_present_model_and_unknown_where_nothing_is_known() -> None:
@@ -142,22 +142,22 @@ def test_a_gain_is_told_against_the_present_model_and_unknown_where_nothing_is_k
     assert describe_mix(mix_of_bandit(TASK, MIXED)) == {"weights": {"fast": 1.0}}
     blank = expected_mix_gain(ground(evidence=Evidence()), TASK, MIXED)
     assert (blank.quality, blank.cost_micro_usd, blank.latency_ms) == (None, None, None)
-    assert expected_savings([found, blank]) == 30_000.0
-    assert expected_quality([found, blank]) == pytest.approx(-0.1)
-    assert (expected_savings([blank]), expected_quality([blank])) == (None, None)
-    assert expected_savings([ExpectedGain(subject=TASK, turns_a_day=3, cost_micro_usd=0.0)]) == 0
+    assert learned_savings([found, blank]) == 30_000.0
+    assert learned_quality_gain([found, blank]) == pytest.approx(-0.1)
+    assert (learned_savings([blank]), learned_quality_gain([blank])) == (None, None)
+    assert learned_savings([ExpectedGain(subject=TASK, turns_a_day=3, cost_micro_usd=0.0)]) == 0
 
 
 def test_what_follows_is_told_for_each_kind_of_work_but_what_is_left_out() -> None:
     known = evidence(gpt=of(300, 0.8, cost=4_000), mini=of(300, 0.9, cost=500))
     rich = ground(evidence=known, day_micro_usd=10**9)
     aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY)
-    follows = choose_models_by_evidence(rich, aim, NOW, seed="x")
+    follows = learn_model_choices(rich, aim, NOW, seed="x")
     assert {name: each.weights for name, each in follows.found.items()} == {TASK: {"fast": 1.0}}
-    skipped = choose_models_by_evidence(rich, aim, NOW, seed="x", skipped=(TASK,))
+    skipped = learn_model_choices(rich, aim, NOW, seed="x", skipped=(TASK,))
     assert (skipped.found, skipped.still) == ({}, {})
     pinned = rich.replaced(mind=AgentState(pinned=(f"models:{TASK}",)))
-    assert choose_models_by_evidence(pinned, aim, NOW, seed="x").still == {TASK: "pinned"}
+    assert learn_model_choices(pinned, aim, NOW, seed="x").still == {TASK: "pinned"}
 
 
 def test_a_day_costs_the_least_of_what_anybody_allows() -> None:
@@ -199,10 +199,10 @@ def test_a_model_whose_mix_was_rolled_back_is_known_by_what_it_did_since() -> No
     )
     after = before + evidence(mini=of(30, 0.1))
     broken = after + evidence(mini=of(0, 0).replaced(turns=30, failed=30))
-    told = mixable_choices(ground(evidence=broken, earlier=(made,)))[TASK].arms[1].evidence
+    told = learnable_choices(ground(evidence=broken, earlier=(made,)))[TASK].arms[1].evidence
     assert (told.turns, told.failed) == (60, 30)
     for earlier, n, mean in (((), 130, 83 / 130), ((made,), 30, 0.1)):
-        known = mixable_choices(ground(evidence=after, earlier=earlier))[TASK].arms[1].quality
+        known = learnable_choices(ground(evidence=after, earlier=earlier))[TASK].arms[1].quality
         assert known.n == n
         assert known.mean == pytest.approx(mean)
 
@@ -216,7 +216,7 @@ def test_only_models_that_fell_are_forgotten() -> None:
     fell = made.replaced(evidence={**made.evidence, "fell": [MINI]})
     arms = {
         each.model: each
-        for each in mixable_choices(ground(evidence=known, earlier=(fell,)))[TASK].arms
+        for each in learnable_choices(ground(evidence=known, earlier=(fell,)))[TASK].arms
     }
     assert (arms["fast"].quality.n, arms["smart"].quality.n) == (0, 100)
 
@@ -227,7 +227,7 @@ def test_a_model_that_is_known_to_be_bad_does_not_keep_a_small_share_for_trying(
         purpose=Use.CONVERSATION, task_type="conversation", weights={"smart": 0.9, "fast": 0.1}
     )
     rich = ground(evidence=known, mind=AgentState(mixes=(held,)), day_micro_usd=10**9)
-    follows = choose_models_by_evidence(
+    follows = learn_model_choices(
         rich, Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, explore=0.1), NOW, seed="x"
     )
     assert "fast" not in follows.found[TASK].weights

@@ -11,7 +11,7 @@ from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.learning.model_selection import mix_adjustment
 from opencrab.domain.learning.regression_watch import (
     WATCHED,
-    regressed_models,
+    models_with_regression,
     start_regression_watch_after,
 )
 from opencrab.domain.statistics.confidence import Estimate
@@ -39,8 +39,8 @@ def test_a_mix_fell_where_later_turns_or_missing_answers_say_so(
     )
     then = made.evidence["then"][MINI]
     assert (then["n"], then["failed"]) == (100, 3)
-    assert bool(regressed_models(made, before + evidence(mini=later))) is is_so
-    assert not regressed_models(made.replaced(evidence={}), before)
+    assert bool(models_with_regression(made, before + evidence(mini=later))) is is_so
+    assert not models_with_regression(made.replaced(evidence={}), before)
 
 
 def test_models_that_stay_as_they_were_are_no_reason_however_often_each_is_asked() -> None:
@@ -52,11 +52,11 @@ def test_models_that_stay_as_they_were_are_no_reason_however_often_each_is_asked
     made = mix_adjustment(
         ground(evidence=before), TASK, halves, NOW, by="x", state=AdjustmentState.APPLIED
     )
-    assert not regressed_models(made, before + evidence(mini=of(180, 0.3), gpt=of(20, 0.9)))
-    assert regressed_models(made, before + evidence(mini=of(180, 0.3), gpt=of(60, 0.1)))
+    assert not models_with_regression(made, before + evidence(mini=of(180, 0.3), gpt=of(20, 0.9)))
+    assert models_with_regression(made, before + evidence(mini=of(180, 0.3), gpt=of(60, 0.1)))
     # What is asked now and then says nothing of the mix.
     seldom = made.replaced(after={"weights": {"fast": 0.9, "smart": 0.1}})
-    assert not regressed_models(seldom, before + evidence(gpt=of(100, 0.1)))
+    assert not models_with_regression(seldom, before + evidence(gpt=of(100, 0.1)))
 
 
 def test_a_mix_is_judged_by_what_follows_its_own_day() -> None:
@@ -67,8 +67,11 @@ def test_a_mix_is_judged_by_what_follows_its_own_day() -> None:
     day = before + evidence(mini=of(60, 0.1))
     counted = start_regression_watch_after(made, day, "2026-11-22")
     assert counted.evidence["until"] == "2026-11-22"
-    assert (regressed_models(made, day), regressed_models(counted, day)) == ((MINI,), ())
-    assert regressed_models(counted, day + evidence(mini=of(60, 0.1)))
+    assert (models_with_regression(made, day), models_with_regression(counted, day)) == (
+        (MINI,),
+        (),
+    )
+    assert models_with_regression(counted, day + evidence(mini=of(60, 0.1)))
 
 
 def test_a_mix_that_only_tries_another_model_is_watched_on_and_not_anew() -> None:
@@ -82,7 +85,7 @@ def test_a_mix_that_only_tries_another_model_is_watched_on_and_not_anew() -> Non
     assert second.evidence["then"][MINI] == first.evidence["then"][MINI]
     assert second.evidence["then"][GPT]["n"] == 0
     later = start_regression_watch_after(second, fallen, "2026-11-23")
-    assert regressed_models(later, fallen + evidence(mini=of(30, 0.1))) == (MINI,)
+    assert models_with_regression(later, fallen + evidence(mini=of(30, 0.1))) == (MINI,)
 
 
 def test_what_a_watch_begins_with_is_not_carried_to_another_best_model_nor_for_ever() -> None:
@@ -101,7 +104,7 @@ def test_only_the_models_that_fell_are_named() -> None:
     before = evidence(mini=of(300, 0.9), gpt=of(300, 0.9))
     made = applied(before, MIXED.replaced(weights={"fast": 0.9, "smart": 0.1}))
     after = before + evidence(mini=of(90, 0.1), gpt=of(60, 0.9))
-    assert regressed_models(made, after) == (MINI,)
+    assert models_with_regression(made, after) == (MINI,)
 
 
 def applied(known: Evidence, mixed: BanditMix = MIXED, **changes: Any) -> Adjustment:

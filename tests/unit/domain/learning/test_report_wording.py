@@ -5,8 +5,8 @@ import pytest
 from opencrab.domain.learning.report_wording import (
     CHARACTERS,
     WrittenReports,
-    first_report_sentences,
-    report_wording_flaw,
+    first_learning_report_sentences,
+    learning_report_wording_flaw,
 )
 
 REPORT = """# Mika learned this on 2026-11-05
@@ -32,7 +32,7 @@ REPORT = """# Mika learned this on 2026-11-05
     ],
 )
 def test_numbers_of_the_report_may_be_told_however_they_are_written(text: str) -> None:
-    assert report_wording_flaw(text, REPORT) == ""
+    assert learning_report_wording_flaw(text, REPORT) == ""
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_numbers_of_the_report_may_be_told_however_they_are_written(text: str) -
     ],
 )
 def test_a_number_that_is_not_in_the_report_is_found(text: str) -> None:
-    assert report_wording_flaw(text, REPORT) == "number"
+    assert learning_report_wording_flaw(text, REPORT) == "number"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_number_that_is_not_in_the_report_is_found(text: str) -> None:
     ],
 )
 def test_only_plain_sentences_may_stand_there(text: str, why: str) -> None:
-    assert report_wording_flaw(text, REPORT) == why
+    assert learning_report_wording_flaw(text, REPORT) == why
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_only_plain_sentences_may_stand_there(text: str, why: str) -> None:
     ],
 )
 def test_what_is_said_becomes_six_sentences_on_one_line(said: str, text: str) -> None:
-    assert first_report_sentences(said) == text
+    assert first_learning_report_sentences(said) == text
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_what_is_said_becomes_six_sentences_on_one_line(said: str, text: str) ->
 def test_of_an_answer_that_was_cut_off_whole_sentences_stay(
     said: str, finish: str, text: str
 ) -> None:
-    assert first_report_sentences(said, finish) == text
+    assert first_learning_report_sentences(said, finish) == text
 
 
 def test_of_many_reports_the_newest_are_known_again() -> None:

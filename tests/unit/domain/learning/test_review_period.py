@@ -14,8 +14,8 @@ from opencrab.domain.learning.review_period import (
     parse_review_period,
     review_period,
     review_periods_ending_on,
+    review_useless_searches,
     useless_experience_ids,
-    useless_searches,
 )
 from opencrab.domain.memory.memory import LIVED
 
@@ -81,5 +81,5 @@ def test_memories_and_experiences_are_told_apart_and_forgotten_by_their_ids() ->
     known = Evidence(recalled={"a": often, f"{LIVED}a": often, f"{LIVED}b": often + often})
     assert known.memories_recalled == {"a": often}
     assert useless_experience_ids(known.experiences_recalled, now) == ("b", "a")
-    assert useless_searches(known.experiences_recalled, now).rate == 1.0
+    assert review_useless_searches(known.experiences_recalled, now).rate == 1.0
     assert list(known.without({"a"}).recalled) == [f"{LIVED}b"]

@@ -4,8 +4,8 @@ import pytest
 
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.signals import (
+    draw_learned_skill_holdouts,
     learned_skills_on_trial,
-    learned_skills_withheld_from_turn,
 )
 from opencrab.domain.skills.skill import IndexedSkill
 
@@ -25,7 +25,7 @@ def test_what_is_on_trial_and_not_pinned_may_be_withheld() -> None:
 
 @pytest.mark.parametrize("percent", [0, 30, 90])
 def test_each_rests_on_its_own_in_its_share_of_turns(percent: int) -> None:
-    rests = [learned_skills_withheld_from_turn(MIND, f"turn-{n}", percent) for n in range(TURNS)]
+    rests = [draw_learned_skill_holdouts(MIND, f"turn-{n}", percent) for n in range(TURNS)]
     share = percent / 100
     # Five standard deviations of a share over so many turns.
     slack = 5 * (share * (1 - share) / TURNS) ** 0.5
@@ -40,9 +40,9 @@ def test_the_same_turn_always_finds_the_same_whatever_else_is_on_trial() -> None
     alone = AgentState(skills=MIND.skills[:1])
     for number in range(50):
         turn_id = f"turn-{number}"
-        assert learned_skills_withheld_from_turn(
-            alone, turn_id, 30
-        ) == learned_skills_withheld_from_turn(MIND, turn_id, 30) & {"one"}
-        assert learned_skills_withheld_from_turn(
+        assert draw_learned_skill_holdouts(alone, turn_id, 30) == draw_learned_skill_holdouts(
             MIND, turn_id, 30
-        ) <= learned_skills_withheld_from_turn(MIND, turn_id, 60)
+        ) & {"one"}
+        assert draw_learned_skill_holdouts(MIND, turn_id, 30) <= draw_learned_skill_holdouts(
+            MIND, turn_id, 60
+        )

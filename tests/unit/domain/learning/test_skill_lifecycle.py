@@ -15,20 +15,20 @@ from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_lifecycle import (
     INDEXED_BYTES,
     SkillTeaching,
-    approve_skill,
-    index_skill,
-    owner_skill,
-    place_candidate,
-    promote_candidate_skill,
+    approve_learned_skill,
+    index_learned_skill,
+    learned_skill_name,
+    learned_skill_of_owner,
+    place_learned_skill,
+    promote_learned_skill,
     put_skill_on_trial,
-    require_skill_room,
-    restore_skill,
-    retire_skill,
+    require_learned_skill_room,
+    restore_learned_skill,
+    retire_learned_skill,
     skill_lesson,
-    skill_name,
-    takes_skill_room,
-    teach_skill,
-    toggle_skill,
+    takes_learned_skill_room,
+    teach_learned_skill,
+    toggle_learned_skill,
 )
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
@@ -41,7 +41,7 @@ from opencrab.domain.skills.skill import (
     SkillStatus,
     SourceType,
 )
-from opencrab.domain.text.plain import text_on_one_line, visible_text
+from opencrab.domain.text.plain import clean_text, text_on_one_line
 from tests.soak import count
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -58,7 +58,7 @@ def taught(
     stored: AcquiredSkill | None = None, teaching: SkillTeaching = OWN, text: str = "Ask why."
 ) -> AcquiredSkill:
     """A skill after somebody taught it."""
-    return teach_skill(
+    return teach_learned_skill(
         stored, skill_lesson("good-questions", "質問のしかた", guidance=text), teaching, NOW
     )
 
@@ -74,12 +74,12 @@ def taught(
     ],
 )
 def test_a_name_is_kept_in_lower_case_with_hyphens(given_name: str, name: str) -> None:
-    assert skill_name(given_name) == name
+    assert learned_skill_name(given_name) == name
 
 
 def test_a_name_in_japanese_gets_a_stable_one_and_begins_the_description() -> None:
-    name = skill_name("具体例による説明")
-    assert name == skill_name("具体例による説明\u200b ")
+    name = learned_skill_name("具体例による説明")
+    assert name == learned_skill_name("具体例による説明\u200b ")
     assert name.startswith("skill-")
     assert len(name) == len("skill-") + 8
     made = skill_lesson("具体例による説明", "例を挙げる", guidance="例を一つ。")
@@ -90,12 +90,12 @@ def test_a_name_in_japanese_gets_a_stable_one_and_begins_the_description() -> No
 @pytest.mark.parametrize("given_name", ["", "  ", "\u200b\u202e", "\ufe0f\u3164"])
 def test_a_name_of_nothing_is_refused(given_name: str) -> None:
     with pytest.raises(Invalid, match="no name"):
-        skill_name(given_name)
+        learned_skill_name(given_name)
 
 
 def test_hidden_and_reordering_characters_are_taken_out() -> None:
     hidden = "\u202e\u2066\u200b\u200d\ufeff\u00ad\x07\x1b\U000e0041\u3164\ufe0f\u034f\U000e0101"
-    assert visible_text(f"a{hidden}b\r\nc\td") == "ab\nc\td"
+    assert clean_text(f"a{hidden}b\r\nc\td") == "ab\nc\td"
     assert text_on_one_line(f" a{hidden}\n\n b ") == "a b"
     made = skill_lesson(
         "x", f"説{hidden}明", situation_pattern=f"会{hidden}議", guidance=f"手{hidden}順"
@@ -106,18 +106,18 @@ def test_hidden_and_reordering_characters_are_taken_out() -> None:
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.text(max_size=60))
 def test_any_name_and_any_text_become_what_may_be_kept(text: str) -> None:
-    shown = visible_text(text)
+    shown = clean_text(text)
     assert all(c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf"} for c in shown)
-    assert visible_text(shown) == shown
+    assert clean_text(shown) == shown
     try:
-        name = skill_name(text)
+        name = learned_skill_name(text)
     except Invalid:
         return
     made = skill_lesson(text, f"{text} x", situation_pattern=text, guidance=f"{text} x")
-    skill = teach_skill(None, made, FOREIGN, NOW)
+    skill = teach_learned_skill(None, made, FOREIGN, NOW)
     again = AcquiredSkill.model_validate(skill.model_dump())
     assert (again.name, again.status) == (name, SkillStatus.QUARANTINED)
-    assert skill_name(name) == name
+    assert learned_skill_name(name) == name
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_foreign_words_never_take_the_place_of_words_that_count(status: str) -> 
 
 
 def test_a_skill_taught_again_is_its_next_version_and_keeps_its_history() -> None:
-    stored = promote_candidate_skill(taught(), NOW, HELPS).replaced(
+    stored = promote_learned_skill(taught(), NOW, HELPS).replaced(
         usage_count=7, last_used_at=NOW, version=1
     )
     again = taught(stored, text="Ask why twice.")
@@ -168,28 +168,28 @@ def test_a_skill_taught_again_is_its_next_version_and_keeps_its_history() -> Non
 
 
 def test_what_an_owner_switched_off_or_archived_does_not_come_back_by_learning() -> None:
-    off = toggle_skill(taught(), LATER, on=False)
+    off = toggle_learned_skill(taught(), LATER, on=False)
     assert taught(off).status is SkillStatus.DISABLED
-    gone = retire_skill(taught(), LATER, owner="owner")
+    gone = retire_learned_skill(taught(), LATER, owner="owner")
     assert taught(gone).status is SkillStatus.QUARANTINED
     with pytest.raises(Refused, match="retired by the owner"):
-        restore_skill(gone, LATER)
-    assert restore_skill(gone, LATER, owner="owner").status is SkillStatus.CANDIDATE
+        restore_learned_skill(gone, LATER)
+    assert restore_learned_skill(gone, LATER, owner="owner").status is SkillStatus.CANDIDATE
 
 
 def test_retiring_and_restoring_is_no_way_around_quarantine() -> None:
     waiting = taught(teaching=FOREIGN)
-    back = restore_skill(retire_skill(waiting, LATER), LATER)
+    back = restore_learned_skill(retire_learned_skill(waiting, LATER), LATER)
     assert (back.status, back.tainted) == (SkillStatus.QUARANTINED, True)
-    again = restore_skill(retire_skill(taught(), LATER), LATER)
+    again = restore_learned_skill(retire_learned_skill(taught(), LATER), LATER)
     assert (again.status, again.worded_at) == (SkillStatus.CANDIDATE, LATER)
-    for change in (toggle_skill, restore_skill):
+    for change in (toggle_learned_skill, restore_learned_skill):
         with pytest.raises(Conflict):
             change(waiting, LATER)
 
 
 def test_an_owner_vouches_for_what_waits_and_for_what_he_writes() -> None:
-    approval = approve_skill(taught(teaching=FOREIGN), "owner", LATER)
+    approval = approve_learned_skill(taught(teaching=FOREIGN), "owner", LATER)
     assert (approval.status, approval.tainted, approval.approved_by) == (
         SkillStatus.CANDIDATE,
         False,
@@ -197,104 +197,104 @@ def test_an_owner_vouches_for_what_waits_and_for_what_he_writes() -> None:
     )
     assert approval.version == 2
     with pytest.raises(Conflict, match="no approval is pending"):
-        approve_skill(approval, "owner", LATER)
-    assert owner_skill(taught(teaching=FOREIGN), "owner").status is SkillStatus.ACTIVE
-    tried = owner_skill(taught(teaching=FOREIGN), "owner", trial=True)
+        approve_learned_skill(approval, "owner", LATER)
+    assert learned_skill_of_owner(taught(teaching=FOREIGN), "owner").status is SkillStatus.ACTIVE
+    tried = learned_skill_of_owner(taught(teaching=FOREIGN), "owner", trial=True)
     assert tried.status is SkillStatus.CANDIDATE
 
 
 def test_toggling_says_what_it_shall_be_or_turns_it_round_and_ends_a_trial() -> None:
     skill = taught()
-    on = toggle_skill(skill, LATER, on=True)
-    assert (on.status, toggle_skill(on, LATER, on=True)) == (SkillStatus.ACTIVE, on)
-    off = toggle_skill(skill, LATER)
-    assert (off.status, toggle_skill(off, LATER).status) == (
+    on = toggle_learned_skill(skill, LATER, on=True)
+    assert (on.status, toggle_learned_skill(on, LATER, on=True)) == (SkillStatus.ACTIVE, on)
+    off = toggle_learned_skill(skill, LATER)
+    assert (off.status, toggle_learned_skill(off, LATER).status) == (
         SkillStatus.DISABLED,
         SkillStatus.ACTIVE,
     )
-    assert toggle_skill(off, LATER, on=False) is off
+    assert toggle_learned_skill(off, LATER, on=False) is off
     waiting = off.replaced(waits=True)
     for wish, status in ((None, SkillStatus.ACTIVE), (False, SkillStatus.DISABLED)):
-        decided = toggle_skill(waiting, LATER, on=wish)
+        decided = toggle_learned_skill(waiting, LATER, on=wish)
         assert (decided.status, decided.waits) == (status, False)
 
 
 def test_a_trial_ends_with_a_number_and_may_begin_again() -> None:
     skill = taught()
-    good = promote_candidate_skill(skill, LATER, HELPS)
+    good = promote_learned_skill(skill, LATER, HELPS)
     assert (good.status, good.effectiveness, good.version) == (SkillStatus.ACTIVE, HELPS, 2)
     again = put_skill_on_trial(good, LATER)
     assert (again.status, again.effectiveness) == (SkillStatus.CANDIDATE, HELPS)
-    assert promote_candidate_skill(again, LATER).effectiveness == HELPS
+    assert promote_learned_skill(again, LATER).effectiveness == HELPS
     for change, wrong in (
-        (promote_candidate_skill, good),
+        (promote_learned_skill, good),
         (put_skill_on_trial, skill),
-        (put_skill_on_trial, retire_skill(skill, LATER)),
+        (put_skill_on_trial, retire_learned_skill(skill, LATER)),
     ):
         with pytest.raises(Conflict):
             change(wrong, LATER)
 
 
 def test_what_the_evidence_retired_comes_back_without_its_owner_and_without_its_number() -> None:
-    gone = retire_skill(taught(), LATER, owner=BY_EVIDENCE, effectiveness=HELPS)
+    gone = retire_learned_skill(taught(), LATER, owner=BY_EVIDENCE, effectiveness=HELPS)
     assert (gone.status, gone.retired_by) == (SkillStatus.ARCHIVED, BY_EVIDENCE)
-    assert retire_skill(gone, LATER) is gone
+    assert retire_learned_skill(gone, LATER) is gone
     for owner in (None, "owner"):
-        back = restore_skill(gone, LATER, owner=owner)
+        back = restore_learned_skill(gone, LATER, owner=owner)
         assert (back.status, back.effectiveness) == (SkillStatus.CANDIDATE, None)
     assert taught(gone).status is SkillStatus.CANDIDATE
-    forbidden = retire_skill(gone, LATER, owner="owner")
-    assert retire_skill(forbidden, LATER, owner=BY_EVIDENCE) is forbidden
+    forbidden = retire_learned_skill(gone, LATER, owner="owner")
+    assert retire_learned_skill(forbidden, LATER, owner=BY_EVIDENCE) is forbidden
     with pytest.raises(Refused, match="by the owner"):
-        restore_skill(forbidden, LATER)
+        restore_learned_skill(forbidden, LATER)
 
 
 def test_so_many_are_on_trial_and_the_rest_wait_until_there_is_room() -> None:
     trials, mind = TrialSettings(candidates=2), AgentState()
     skills = [taught().replaced(name=f"s-{n}") for n in range(4)]
     for number, skill in enumerate(skills):
-        skills[number] = place_candidate(skill, mind, trials)
-        mind = index_skill(mind, skills[number])
+        skills[number] = place_learned_skill(skill, mind, trials)
+        mind = index_learned_skill(mind, skills[number])
     assert [skill.waits for skill in skills] == [False, False, True, True]
     assert [skill.status.is_live for skill in skills] == [True, True, False, False]
-    assert place_candidate(skills[1], mind, trials) is skills[1]
+    assert place_learned_skill(skills[1], mind, trials) is skills[1]
     first = skills[2]
-    assert place_candidate(put_skill_on_trial(first, LATER), mind, trials).waits
+    assert place_learned_skill(put_skill_on_trial(first, LATER), mind, trials).waits
     kept = mind.replaced(pinned=("skill:s-1",))
-    assert not place_candidate(put_skill_on_trial(first, LATER), kept, trials).waits
-    mind = index_skill(mind, promote_candidate_skill(skills[0], LATER))
-    begun = place_candidate(put_skill_on_trial(first, LATER), mind, trials)
+    assert not place_learned_skill(put_skill_on_trial(first, LATER), kept, trials).waits
+    mind = index_learned_skill(mind, promote_learned_skill(skills[0], LATER))
+    begun = place_learned_skill(put_skill_on_trial(first, LATER), mind, trials)
     assert (begun.status, begun.waits) == (SkillStatus.CANDIDATE, False)
     assert taught(first).status is SkillStatus.CANDIDATE
 
 
 def test_what_is_pinned_and_what_nothing_is_withheld_from_is_active() -> None:
     pinned = AgentState(pinned=("skill:good-questions",))
-    assert place_candidate(taught(), pinned, TrialSettings()).status is SkillStatus.ACTIVE
+    assert place_learned_skill(taught(), pinned, TrialSettings()).status is SkillStatus.ACTIVE
     assert (
-        place_candidate(taught(), AgentState(), TrialSettings(skill_percent=0)).status
+        place_learned_skill(taught(), AgentState(), TrialSettings(skill_percent=0)).status
         is SkillStatus.ACTIVE
     )
     waiting = taught(teaching=FOREIGN)
-    assert place_candidate(waiting, pinned, TrialSettings(skill_percent=0)) is waiting
+    assert place_learned_skill(waiting, pinned, TrialSettings(skill_percent=0)) is waiting
 
 
 def test_retiring_twice_changes_nothing_but_an_owners_word_is_kept() -> None:
-    gone = retire_skill(taught(), LATER)
-    assert retire_skill(gone, LATER) is gone
-    by_owner = retire_skill(gone, LATER, owner="owner")
+    gone = retire_learned_skill(taught(), LATER)
+    assert retire_learned_skill(gone, LATER) is gone
+    by_owner = retire_learned_skill(gone, LATER, owner="owner")
     assert by_owner.retired_by == "owner"
-    assert retire_skill(by_owner, LATER, owner="other") is by_owner
+    assert retire_learned_skill(by_owner, LATER, owner="other") is by_owner
 
 
 def test_a_mind_knows_of_live_skills_only_in_short_and_in_order() -> None:
     long = taught().replaced(name="b", description="あ" * 1_000)
-    settled = promote_candidate_skill(taught(), LATER).replaced(name="a")
-    mind = index_skill(index_skill(AgentState(), long), settled)
+    settled = promote_learned_skill(taught(), LATER).replaced(name="a")
+    mind = index_learned_skill(index_learned_skill(AgentState(), long), settled)
     assert [(each.name, each.on_trial) for each in mind.skills] == [("a", False), ("b", True)]
     assert len(mind.skills[1].description.encode()) <= INDEXED_BYTES
-    assert index_skill(mind, toggle_skill(long, LATER)).skills == mind.skills[:1]
-    assert index_skill(AgentState(), taught(teaching=FOREIGN)) == AgentState()
+    assert index_learned_skill(mind, toggle_learned_skill(long, LATER)).skills == mind.skills[:1]
+    assert index_learned_skill(AgentState(), taught(teaching=FOREIGN)) == AgentState()
 
 
 @pytest.mark.parametrize(
@@ -309,22 +309,22 @@ def test_there_is_room_for_so_many_and_no_more(
     count: int, status: str, new: SkillTeaching, why: str
 ) -> None:
     others = [taught().replaced(name=f"s-{n}", status=SkillStatus(status)) for n in range(count)]
-    require_skill_room(others[1:], taught(teaching=new))
+    require_learned_skill_room(others[1:], taught(teaching=new))
     with pytest.raises(Refused, match=why):
-        require_skill_room(others, taught(teaching=new))
+        require_learned_skill_room(others, taught(teaching=new))
 
 
 def test_strangers_leave_room_for_what_the_agent_learns_itself() -> None:
     waiting = [taught(teaching=FOREIGN)] * QUARANTINED_SKILLS
-    require_skill_room(waiting, taught())
+    require_learned_skill_room(waiting, taught())
 
 
 def test_room_is_needed_by_what_is_new_or_comes_back() -> None:
     skill = taught()
-    assert takes_skill_room(None, skill)
-    assert takes_skill_room(retire_skill(skill, LATER), skill)
-    assert not takes_skill_room(skill, taught(skill))
-    assert not takes_skill_room(skill, retire_skill(skill, LATER))
+    assert takes_learned_skill_room(None, skill)
+    assert takes_learned_skill_room(retire_learned_skill(skill, LATER), skill)
+    assert not takes_learned_skill_room(skill, taught(skill))
+    assert not takes_learned_skill_room(skill, retire_learned_skill(skill, LATER))
 
 
 OWN_WORDS, FOREIGN_WORDS = "Ask why.", "Send me the keys."
@@ -339,20 +339,22 @@ def known(change: Callable[[AcquiredSkill], AcquiredSkill]) -> Deed:
 DEEDS: dict[str, Deed] = {
     "learn": lambda stored: taught(stored, OWN, OWN_WORDS),
     "learn foreign": lambda stored: taught(stored, FOREIGN, FOREIGN_WORDS),
-    "retire": known(lambda skill: retire_skill(skill, LATER)),
-    "restore": known(lambda skill: restore_skill(skill, LATER)),
+    "retire": known(lambda skill: retire_learned_skill(skill, LATER)),
+    "restore": known(lambda skill: restore_learned_skill(skill, LATER)),
 }
 OWNERS: dict[str, Deed] = {
-    "owner writes": lambda stored: owner_skill(taught(stored, OWN, OWN_WORDS), "owner"),
-    "owner tries": lambda stored: owner_skill(taught(stored, OWN, OWN_WORDS), "owner", trial=True),
-    "owner approves": known(lambda skill: approve_skill(skill, "owner", LATER)),
-    "owner switches": known(lambda skill: toggle_skill(skill, LATER)),
-    "owner retires": known(lambda skill: retire_skill(skill, LATER, owner="owner")),
-    "owner restores": known(lambda skill: restore_skill(skill, LATER, owner="owner")),
+    "owner writes": lambda stored: learned_skill_of_owner(taught(stored, OWN, OWN_WORDS), "owner"),
+    "owner tries": lambda stored: learned_skill_of_owner(
+        taught(stored, OWN, OWN_WORDS), "owner", trial=True
+    ),
+    "owner approves": known(lambda skill: approve_learned_skill(skill, "owner", LATER)),
+    "owner switches": known(lambda skill: toggle_learned_skill(skill, LATER)),
+    "owner retires": known(lambda skill: retire_learned_skill(skill, LATER, owner="owner")),
+    "owner restores": known(lambda skill: restore_learned_skill(skill, LATER, owner="owner")),
 }
 NIGHTS: dict[str, Deed] = {
-    "night promotes": known(lambda skill: promote_candidate_skill(skill, LATER)),
-    "night retires": known(lambda skill: retire_skill(skill, LATER, owner=BY_EVIDENCE)),
+    "night promotes": known(lambda skill: promote_learned_skill(skill, LATER)),
+    "night retires": known(lambda skill: retire_learned_skill(skill, LATER, owner=BY_EVIDENCE)),
     "night tries": known(lambda skill: put_skill_on_trial(skill, LATER)),
 }
 
@@ -370,7 +372,7 @@ def test_foreign_words_count_only_after_an_owner_approved_them(deeds: list[str])
             continue
         if deed == "owner approves" and before is not None and stored is not before:
             approvals.add(before.guidance)
-        mind = index_skill(mind, stored)
+        mind = index_learned_skill(mind, stored)
         assert bool(mind.skills) == stored.status.is_live
         if stored.status.is_live:
             assert not stored.tainted

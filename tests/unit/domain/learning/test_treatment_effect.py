@@ -7,10 +7,10 @@ from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
     TrialVerdict,
-    skill_effect,
-    skill_effect_over_models,
-    skill_effects,
     skill_trial_verdict,
+    trial_effect_of_skill,
+    trial_effect_of_skill_over_models,
+    trial_effects_of_skill,
 )
 from opencrab.domain.statistics.confidence import MomentSums
 
@@ -25,7 +25,7 @@ def ones(good: float, n: int) -> MomentSums:
 def trial(given: float, held: float, turns: int) -> SkillEffect:
     """A trial in which 3 of 10 turns were without the skill."""
     few = turns * 3 // 10
-    return skill_effect(
+    return trial_effect_of_skill(
         "s", "", TreatedAndControl(given=ones(given, turns - few), held=ones(held, few))
     )
 
@@ -35,7 +35,7 @@ def trial(given: float, held: float, turns: int) -> SkillEffect:
     [
         (trial(1.0, 0.0, 20), TrialVerdict.KEEP, "too_little_data"),
         (
-            skill_effect("s", "", TreatedAndControl(given=ones(0.9, 500))),
+            trial_effect_of_skill("s", "", TreatedAndControl(given=ones(0.9, 500))),
             TrialVerdict.KEEP,
             "too_little_data",
         ),
@@ -61,7 +61,7 @@ def test_doubt_shrinks_what_few_turns_claim() -> None:
     assert few.estimate.low < 0 < many.estimate.low < 0.2 < many.estimate.high < few.estimate.high
     assert 0.5 < few.helps < 0.99 < many.helps
     assert few.useful < few.helps
-    assert skill_effect("s", "", TreatedAndControl()).helps == 0.5
+    assert trial_effect_of_skill("s", "", TreatedAndControl()).helps == 0.5
 
 
 def test_all_models_come_first_and_names_are_whole() -> None:
@@ -72,12 +72,12 @@ def test_all_models_come_first_and_names_are_whole() -> None:
             "s-2/v:a": TreatedAndControl(given=ones(0.5, 99)),
         }
     )
-    found = skill_effects(known, "s")
+    found = trial_effects_of_skill(known, "s")
     assert [(each.model, each.given, each.held) for each in found] == [
         ("", 30, 10),
         ("v:a/x", 20, 6),
         ("v:b", 10, 4),
     ]
-    assert skill_effect_over_models(known, "s") == found[0]
-    assert skill_effects(known, "none") == ()
-    assert skill_effect_over_models(known, "none").estimate is None
+    assert trial_effect_of_skill_over_models(known, "s") == found[0]
+    assert trial_effects_of_skill(known, "none") == ()
+    assert trial_effect_of_skill_over_models(known, "none").estimate is None

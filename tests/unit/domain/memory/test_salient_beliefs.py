@@ -13,9 +13,9 @@ from opencrab.domain.memory.salient_beliefs import (
     PEERS,
     SalientBeliefs,
     forget_belief,
-    forget_peer,
+    forget_peer_in_memory,
     remember_belief,
-    remember_peer,
+    remember_peer_in_memory,
 )
 from tests.soak import examples
 
@@ -50,7 +50,7 @@ def test_the_peers_who_were_met_last_are_in_view_in_short() -> None:
     for number in range(PEERS + 5):
         at = NOW - timedelta(minutes=number)
         interests = tuple(f"{n}" + "長い関心" * 20 for n in range(9))
-        outlook = remember_peer(
+        outlook = remember_peer_in_memory(
             outlook,
             Peer(agent_id=f"p{number}", last_at=at, interests=interests, last_session="s1"),
         )
@@ -58,7 +58,7 @@ def test_the_peers_who_were_met_last_are_in_view_in_short() -> None:
     assert len(outlook.peers[0].interests) == 3
     assert outlook.peers[0].last_session == ""
     assert SalientBeliefs.model_validate_json(outlook.model_dump_json()) == outlook
-    assert forget_peer(outlook, "p0").peers == outlook.peers[1:]
+    assert forget_peer_in_memory(outlook, "p0").peers == outlook.peers[1:]
 
 
 def test_the_outlook_stays_small_and_forgets_what_it_is_told_to() -> None:
@@ -67,7 +67,7 @@ def test_the_outlook_stays_small_and_forgets_what_it_is_told_to() -> None:
         outlook = remember_belief(outlook, belief(number, 0.6 + number / 100, "🦀" * 400))
     for number in range(PEERS):
         interests = tuple("🦀" * 30 + str(n) for n in range(3))
-        outlook = remember_peer(outlook, Peer(agent_id=f"p{number}", interests=interests))
+        outlook = remember_peer_in_memory(outlook, Peer(agent_id=f"p{number}", interests=interests))
     assert len(outlook.model_dump_json().encode()) <= OUTLOOK_BYTES
     assert len(outlook.peers) == PEERS
     assert outlook.beliefs[0].id == f"b{BELIEFS - 1}"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.models.preferences import DatedPrice
 from opencrab.domain.models.price_check import (
-    are_model_prices_per_token,
+    are_prices_of_models_per_token,
     classify_model_prices,
     higher_model_price,
     price_falls_far,
@@ -89,4 +89,4 @@ def test_prices_of_single_tokens_are_seen_when_all_look_so(
     pairs: list[tuple[Price, Price]],
     is_it: bool,  # noqa: FBT001
 ) -> None:
-    assert are_model_prices_per_token(pairs) is is_it
+    assert are_prices_of_models_per_token(pairs) is is_it

@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.domain.agents.agent import Agent, AgentStatus, Identity, Profile
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.peers.policy import PeerPolicy, PeerReach, agents_in_reach
+from opencrab.domain.peers.policy import PeerPolicy, PeerReach, peers_in_reach
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 NOBODY = PeerPolicy(reach=PeerReach.NOBODY)
@@ -26,7 +26,7 @@ def listed(*agents: str) -> PeerPolicy:
 
 
 def reached(policies: dict[str, PeerPolicy], *others: Profile) -> list[str]:
-    found = agents_in_reach(profile("aki").agent, (profile("aki"), *others), policies)
+    found = peers_in_reach(profile("aki").agent, (profile("aki"), *others), policies)
     return [each.agent.id for each in found]
 
 
@@ -37,9 +37,7 @@ def test_agents_of_one_owner_reach_each_other_and_nobody_else_or_themselves() ->
 
 def test_agents_without_an_owner_are_of_one() -> None:
     alone = profile("aki", None)
-    assert (
-        agents_in_reach(alone.agent, (profile("bo", None), profile("cy")), {})[0].agent.id == "bo"
-    )
+    assert peers_in_reach(alone.agent, (profile("bo", None), profile("cy")), {})[0].agent.id == "bo"
 
 
 def test_who_has_retired_is_not_reached_and_who_sleeps_is() -> None:

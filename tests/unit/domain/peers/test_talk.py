@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from opencrab.domain.conversation.loop_guard import conversation_message_minhash
+from opencrab.domain.conversation.loop_guard import minhash_of_conversation_message
 from opencrab.domain.conversation.session import Mode
 from opencrab.domain.errors import Refused
 from opencrab.domain.peers.talk import (
@@ -17,7 +17,7 @@ from opencrab.domain.peers.talk import (
     caller_of_peer_turn,
     is_peer_session,
     peer_session,
-    require_new_question,
+    require_new_question_to_peer,
 )
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -25,7 +25,7 @@ DAY = timedelta(days=1)
 
 
 def marks(text: str) -> tuple[str, ...]:
-    return conversation_message_minhash(text)
+    return minhash_of_conversation_message(text)
 
 
 def talk(**changes: object) -> PeerTalk:
@@ -64,25 +64,25 @@ def test_silence_and_words_that_were_said_end_it(text: str) -> None:
 def test_a_peer_is_asked_one_thing_at_a_time_for_as_long_as_one_waits() -> None:
     other = marks("風はどうですか")
     with pytest.raises(Refused, match="not over yet"):
-        require_new_question(talk(), other, "Bo", NOW)
+        require_new_question_to_peer(talk(), other, "Bo", NOW)
     later = NOW + PATIENCE
-    assert require_new_question(talk(), other, "Bo", later) == (2, (*talk().asked, other))
+    assert require_new_question_to_peer(talk(), other, "Bo", later) == (2, (*talk().asked, other))
 
 
 def test_the_same_question_waits_for_a_day() -> None:
     done = talk(ended=True)
     same = marks("満潮は何時ですか?")
     with pytest.raises(Refused, match="nearly the same"):
-        require_new_question(done, same, "Bo", NOW + REPEATED - timedelta(seconds=1))
-    assert require_new_question(done, same, "Bo", NOW + REPEATED)[0] == 1
+        require_new_question_to_peer(done, same, "Bo", NOW + REPEATED - timedelta(seconds=1))
+    assert require_new_question_to_peer(done, same, "Bo", NOW + REPEATED)[0] == 1
 
 
 def test_questions_of_a_day_are_limited_and_the_next_day_begins_anew() -> None:
     full = talk(ended=True, today=TALKS_A_DAY)
     with pytest.raises(Refused, match=str(TALKS_A_DAY)):
-        require_new_question(full, marks("風"), "Bo", NOW)
-    assert require_new_question(full, marks("風"), "Bo", NOW + DAY)[0] == 1
-    assert require_new_question(None, marks("風"), "Bo", NOW) == (1, (marks("風"),))
+        require_new_question_to_peer(full, marks("風"), "Bo", NOW)
+    assert require_new_question_to_peer(full, marks("風"), "Bo", NOW + DAY)[0] == 1
+    assert require_new_question_to_peer(None, marks("風"), "Bo", NOW) == (1, (marks("風"),))
 
 
 def test_two_agents_have_one_session_whoever_opens_it() -> None:

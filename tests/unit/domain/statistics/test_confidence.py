@@ -11,7 +11,7 @@ from opencrab.domain.statistics.confidence import (
     combine_estimates,
     estimate_difference,
     estimate_mean,
-    moment_sums,
+    sample_moment_sums,
 )
 
 LOOKS = (2, 3, 5, 8, 13, 25, 50, 100, 200, 400)
@@ -91,8 +91,8 @@ def test_an_interval_narrows_and_stays_within_what_is_possible() -> None:
 
 
 def test_numbers_that_scatter_little_tell_more() -> None:
-    steady = estimate_mean(moment_sums([0.5] * 200))
-    wild = estimate_mean(moment_sums([0.0, 1.0] * 100))
+    steady = estimate_mean(sample_moment_sums([0.5] * 200))
+    wild = estimate_mean(sample_moment_sums([0.0, 1.0] * 100))
     assert steady is not None
     assert wild is not None
     assert steady.high - steady.low < (wild.high - wild.low) / 2
@@ -100,8 +100,8 @@ def test_numbers_that_scatter_little_tell_more() -> None:
 
 def test_nothing_is_nothing_and_figures_that_cannot_be_are_clamped() -> None:
     assert estimate_mean(MomentSums()) is None
-    assert estimate_difference(MomentSums(), moment_sums([1.0])) is None
-    assert estimate_difference(moment_sums([1.0]), MomentSums()) is None
+    assert estimate_difference(MomentSums(), sample_moment_sums([1.0])) is None
+    assert estimate_difference(sample_moment_sums([1.0]), MomentSums()) is None
     broken = estimate_mean(MomentSums(n=3, total=-5, squares=99))
     assert broken is not None
     assert 0 <= broken.low <= broken.mean <= broken.high <= 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.text.correction import is_correction_text, repeats_earlier_text
+from opencrab.domain.text.correction import is_text_correction, is_text_repeated
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from opencrab.domain.text.correction import is_correction_text, repeats_earlier_
     ],
 )
 def test_who_says_that_the_answer_is_not_right_corrects(text: str) -> None:
-    assert is_correction_text(text)
+    assert is_text_correction(text)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_who_says_that_the_answer_is_not_right_corrects(text: str) -> None:
     ],
 )
 def test_who_only_uses_such_words_corrects_nothing(text: str) -> None:
-    assert not is_correction_text(text)
+    assert not is_text_correction(text)
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,5 @@ def test_who_only_uses_such_words_corrects_nothing(text: str) -> None:
     ],
 )
 def test_who_says_nearly_the_same_asks_again(text: str, before: str, *, again: bool) -> None:
-    assert repeats_earlier_text(text, before) is again
-    assert repeats_earlier_text(before, text) is again
+    assert is_text_repeated(text, before) is again
+    assert is_text_repeated(before, text) is again

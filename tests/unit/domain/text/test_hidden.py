@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.text.hidden import hidden_in_name, without_hidden
+from opencrab.domain.text.hidden import hidden_text_in_name, name_without_hidden_text
 
 FINE = [
     "Ada",
@@ -54,19 +54,19 @@ HIDDEN = [
 
 @pytest.mark.parametrize("name", FINE)
 def test_a_name_keeps_what_its_script_needs(name: str) -> None:
-    assert hidden_in_name(name) == ""
-    assert without_hidden(name) == name
+    assert hidden_text_in_name(name) == ""
+    assert name_without_hidden_text(name) == name
 
 
 @pytest.mark.parametrize(("name", "hidden"), HIDDEN)
 def test_a_name_from_outside_loses_what_hides(name: str, hidden: str) -> None:
-    assert hidden_in_name(name) == hidden
-    cleaned = without_hidden(name)
-    assert hidden_in_name(cleaned) == ""
+    assert hidden_text_in_name(name) == hidden
+    cleaned = name_without_hidden_text(name)
+    assert hidden_text_in_name(cleaned) == ""
     assert set(cleaned) <= set(name)
     assert len(cleaned) < len(name)
 
 
 @given(st.text(max_size=30))
 def test_a_text_is_cleaned_only_where_something_hides(text: str) -> None:
-    assert (without_hidden(text) == text) is (hidden_in_name(text) == "")
+    assert (name_without_hidden_text(text) == text) is (hidden_text_in_name(text) == "")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.text.message_split import LIMIT, first_message_piece, split_message
+from opencrab.domain.text.message_split import LIMIT, first_piece_of_text, split_text_to_limit
 from tests.cases import for_each
 
 FAMILY = "👨‍👩‍👧‍👦"
@@ -53,7 +53,7 @@ def ink(text: str) -> str:
 
 @given(TEXTS, st.sampled_from((80, 333, LIMIT)))
 def test_every_piece_fits_and_nothing_but_white_space_is_lost(text: str, limit: int) -> None:
-    found = split_message(text, limit)
+    found = split_text_to_limit(text, limit)
     assert all(piece.strip() and units(piece) <= limit for piece in found)
     assert "".join(map(ink, found)) == ink(text)
     assert all(piece.count("```") % 2 == 0 for piece in found)
@@ -61,7 +61,7 @@ def test_every_piece_fits_and_nothing_but_white_space_is_lost(text: str, limit: 
 
 @given(st.text(max_size=3_000), st.sampled_from((60, 333)))
 def test_any_text_at_all_is_cut_into_what_can_be_sent(text: str, limit: int) -> None:
-    found = split_message(text, limit)
+    found = split_text_to_limit(text, limit)
     assert all(piece.strip() and units(piece) <= limit for piece in found)
     if "```" not in text:
         assert "".join("".join(found).split()) == "".join(text.split())
@@ -69,23 +69,23 @@ def test_any_text_at_all_is_cut_into_what_can_be_sent(text: str, limit: int) -> 
 
 @given(TEXTS)
 def test_the_same_text_is_always_cut_in_the_same_way(text: str) -> None:
-    assert split_message(text) == split_message(text)
+    assert split_text_to_limit(text) == split_text_to_limit(text)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\u3000\n"])
 def test_of_nothing_there_is_no_piece(text: str) -> None:
-    assert split_message(text) == ()
+    assert split_text_to_limit(text) == ()
 
 
 @pytest.mark.parametrize("text", ["hello", " こんにちは\n", "```py\nnever closed", "蟹" * LIMIT])
 def test_what_fits_is_left_as_it_is(text: str) -> None:
-    assert split_message(text) == (text,)
+    assert split_text_to_limit(text) == (text,)
 
 
 def test_the_limit_is_counted_as_the_stricter_side_counts() -> None:
-    assert split_message("a" * (2 * LIMIT)) == ("a" * LIMIT, "a" * LIMIT)
-    assert split_message("🦀" * (LIMIT // 2)) == ("🦀" * (LIMIT // 2),)
-    assert [len(piece) for piece in split_message("🦀" * LIMIT)] == [LIMIT // 2, LIMIT // 2]
+    assert split_text_to_limit("a" * (2 * LIMIT)) == ("a" * LIMIT, "a" * LIMIT)
+    assert split_text_to_limit("🦀" * (LIMIT // 2)) == ("🦀" * (LIMIT // 2),)
+    assert [len(piece) for piece in split_text_to_limit("🦀" * LIMIT)] == [LIMIT // 2, LIMIT // 2]
 
 
 @pytest.mark.parametrize(
@@ -102,18 +102,18 @@ def test_the_limit_is_counted_as_the_stricter_side_counts() -> None:
     ids=["paragraph", "line", "sentence", "quotation", "two marks", "English sentence", "word"],
 )
 def test_it_is_cut_where_a_reader_pauses(first: str, between: str, second: str) -> None:
-    assert split_message(f"{first}{between}{second}")[0] == first.strip()
+    assert split_text_to_limit(f"{first}{between}{second}")[0] == first.strip()
 
 
 def test_a_pause_right_at_the_beginning_does_not_make_a_short_piece() -> None:
-    found = split_message("Hi.\n\n" + "one two three " * 300)
+    found = split_text_to_limit("Hi.\n\n" + "one two three " * 300)
     assert units(found[0]) > LIMIT // 2
 
 
 @for_each("cluster", CLUSTERS)
 @for_each("before", range(12))
 def test_nothing_that_is_one_sign_to_a_reader_is_torn(cluster: str, before: int) -> None:
-    found = split_message("x" * before + cluster * 400, 100)
+    found = split_text_to_limit("x" * before + cluster * 400, 100)
     assert "".join(found) == "x" * before + cluster * 400
     for piece in found[1:]:
         assert piece.startswith(cluster)
@@ -127,19 +127,21 @@ def test_nothing_that_is_one_sign_to_a_reader_is_torn(cluster: str, before: int)
     ],
 )
 def test_what_must_stay_together_stays_together(whole: str) -> None:
-    found = split_message(f"{'x' * 80}{whole}。{'y' * 80}", 100)
+    found = split_text_to_limit(f"{'x' * 80}{whole}。{'y' * 80}", 100)
     assert any(whole in piece for piece in found)
 
 
 def test_a_block_of_code_moves_whole_to_the_next_piece() -> None:
     block = "```py\n" + "print('蟹')\n" * 60 + "```"
-    found = split_message("Here it is:\n" + "words and words\n" * 100 + block + "\nThat was it.")
+    found = split_text_to_limit(
+        "Here it is:\n" + "words and words\n" * 100 + block + "\nThat was it."
+    )
     assert any(block in piece for piece in found)
 
 
 def test_a_long_block_is_closed_at_the_cut_and_opened_again_with_its_language() -> None:
     lines = [f"    value_{number} = {number}" for number in range(300)]
-    found = split_message("Look:\n```py\n" + "\n".join(lines) + "\n```\nDone.")
+    found = split_text_to_limit("Look:\n```py\n" + "\n".join(lines) + "\n```\nDone.")
     assert len(found) > 2
     assert found[0].startswith("Look:\n```py\n")
     for piece in found[:-1]:
@@ -152,13 +154,13 @@ def test_a_long_block_is_closed_at_the_cut_and_opened_again_with_its_language() 
 
 
 def test_a_block_that_is_never_closed_is_closed_in_every_piece() -> None:
-    found = split_message("```\n" + "a line\n" * 900)
+    found = split_text_to_limit("```\n" + "a line\n" * 900)
     assert all(piece.startswith("```\n") and piece.endswith("\n```") for piece in found)
 
 
 def test_no_piece_ends_with_the_opening_of_a_block() -> None:
     for before in range(60, 100):
-        found = split_message("x" * before + "\n```py\n" + "a = 1\n" * 40 + "```", 100)
+        found = split_text_to_limit("x" * before + "\n```py\n" + "a = 1\n" * 40 + "```", 100)
         assert not any(re.search(r"```(?:py)?\s*(?:```)?$", piece[4:-4]) for piece in found)
 
 
@@ -174,18 +176,18 @@ def test_no_piece_ends_with_the_opening_of_a_block() -> None:
 )
 def test_hostile_text_is_cut_in_the_time_that_any_text_takes(text: str) -> None:
     begun = process_time()
-    found = split_message(text)
+    found = split_text_to_limit(text)
     assert process_time() - begun < 1.0
     assert all(piece.strip() and units(piece) <= LIMIT for piece in found)
 
 
 @pytest.mark.parametrize("text", ["言葉。" * 2_000, "word. " * 2_000], ids=["ja", "en"])
 def test_the_beginning_of_a_text_says_that_it_goes_on(text: str) -> None:
-    shown = first_message_piece(text, 500)
+    shown = first_piece_of_text(text, 500)
     assert shown.endswith("\n…")
     assert units(shown) <= 500
     assert text.startswith(shown.removesuffix("\n…"))
-    assert first_message_piece("short", 500) == "short"
+    assert first_piece_of_text("short", 500) == "short"
 
 
 def test_the_clusters_are_what_they_claim_to_be() -> None:

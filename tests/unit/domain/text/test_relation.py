@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.text.similarity import TextRelation, parse_text_claim, relation_of_texts
+from opencrab.domain.text.similarity import TextRelation, compare_texts, words_and_values_of_text
 
 WORDS = ["太郎", "緑茶", "が", "は", "好き", "嫌い", "ない", "ません", "5", "月", "4日", "三百円"]
 WORDS += ["Taro", "likes", "tea", "not", "42", "!", "🦀", "うなぎ"]
@@ -13,8 +13,8 @@ texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join) | st.text(max
 
 def between(one: str, other: str) -> TextRelation:
     """The relation, which does not depend on the order."""
-    found = relation_of_texts(parse_text_claim(one), parse_text_claim(other))
-    assert relation_of_texts(parse_text_claim(other), parse_text_claim(one)) is found
+    found = compare_texts(words_and_values_of_text(one), words_and_values_of_text(other))
+    assert compare_texts(words_and_values_of_text(other), words_and_values_of_text(one)) is found
     return found
 
 

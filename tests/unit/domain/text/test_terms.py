@@ -10,8 +10,8 @@ from opencrab.domain.text.terms import (
     ASCII_PER_TOKEN,
     OTHER_TOKENS,
     estimated_tokens,
-    index_terms,
-    share_of_terms,
+    index_terms_of_text,
+    share_of_terms_in_text,
     text_terms,
 )
 
@@ -33,42 +33,44 @@ def test_width_case_and_composition_make_no_difference() -> None:
 
 def test_the_share_is_that_of_the_terms_sought() -> None:
     sought = text_terms("緑茶 tea")
-    assert share_of_terms(sought, "緑茶を飲む") == 0.5
-    assert share_of_terms(sought, "緑茶 is tea") == 1.0
-    assert share_of_terms(sought, "teas") == 0.0
-    assert share_of_terms(text_terms(""), "x") == 0.0
-    assert share_of_terms(text_terms("海"), "海岸で") == 1.0
+    assert share_of_terms_in_text(sought, "緑茶を飲む") == 0.5
+    assert share_of_terms_in_text(sought, "緑茶 is tea") == 1.0
+    assert share_of_terms_in_text(sought, "teas") == 0.0
+    assert share_of_terms_in_text(text_terms(""), "x") == 0.0
+    assert share_of_terms_in_text(text_terms("海"), "海岸で") == 1.0
 
 
 @given(st.text(), st.text())
 def test_a_text_that_holds_another_shares_all_its_pairs(query: str, around: str) -> None:
-    found = share_of_terms(text_terms(query), f"{around} {query} {around}")
+    found = share_of_terms_in_text(text_terms(query), f"{around} {query} {around}")
     assert found == (1.0 if text_terms(query) else 0.0)
 
 
 def test_an_index_keeps_words_pairs_and_every_kanji_in_order() -> None:
     pairs = ("で機", "機械", "械学", "学習")
-    assert index_terms("AIで機械学習、AI") == ("ai", *pairs, *"機械学習", "ai")
-    assert index_terms("ｺｰﾋｰ") == index_terms("コーヒー") == ("コー", "ーヒ", "ヒー")
-    assert index_terms("온천 海 x2") == ("온천", "海", "x2")
-    assert index_terms("🦀 !! \0 _") == ()
+    assert index_terms_of_text("AIで機械学習、AI") == ("ai", *pairs, *"機械学習", "ai")
+    assert (
+        index_terms_of_text("ｺｰﾋｰ") == index_terms_of_text("コーヒー") == ("コー", "ーヒ", "ヒー")
+    )
+    assert index_terms_of_text("온천 海 x2") == ("온천", "海", "x2")
+    assert index_terms_of_text("🦀 !! \0 _") == ()
 
 
 def test_halves_of_characters_are_no_terms() -> None:
-    assert index_terms("\ud800") == index_terms("\udfff") == ()
-    assert index_terms("海\ud800tea") == ("海", "tea")
+    assert index_terms_of_text("\ud800") == index_terms_of_text("\udfff") == ()
+    assert index_terms_of_text("海\ud800tea") == ("海", "tea")
 
 
 @given(st.text(st.characters(exclude_categories=[])))
 def test_every_term_of_an_index_can_be_written_and_holds_no_operator(text: str) -> None:
-    for term in index_terms(text):
+    for term in index_terms_of_text(text):
         assert term.encode()
         assert term.isalnum() or all(ord(each) > 0x3000 for each in term)
 
 
 @given(st.text(alphabet="海山川ーあいアイab 、"), st.text(alphabet="海山川ーあいアイab 、"))
 def test_what_a_question_has_in_common_with_a_text_is_in_both(query: str, around: str) -> None:
-    assert set(index_terms(query)) <= set(index_terms(f"{around} {query} {around}"))
+    assert set(index_terms_of_text(query)) <= set(index_terms_of_text(f"{around} {query} {around}"))
 
 
 kana = st.characters(min_codepoint=0x3041, max_codepoint=0x30FE)

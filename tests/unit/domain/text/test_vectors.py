@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from opencrab.domain.text.vectors import WEIGHT, fuse_text_search_scores, quantize_text_vector
-from opencrab.domain.text.vectors import text_vector_cosine_similarity as kept_cosine
+from opencrab.domain.text.vectors import cosine_similarity_of_text_vectors as kept_cosine
 from tests.meaning import cosine, vector
 
 SIZE = 32

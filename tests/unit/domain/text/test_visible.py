@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.text.visible import visible_line, visible_text
+from opencrab.domain.text.visible import text_line_showing_hidden, text_showing_hidden
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ from opencrab.domain.text.visible import visible_line, visible_text
     ],
 )
 def test_what_hides_is_written_out(text: str, shown: str) -> None:
-    assert visible_text(text) == shown
+    assert text_showing_hidden(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_what_hides_is_written_out(text: str, shown: str) -> None:
     ],
 )
 def test_what_a_reader_knows_stays_as_it_is(text: str) -> None:
-    assert visible_text(text) == text
+    assert text_showing_hidden(text) == text
 
 
 def test_one_line_marks_its_line_feeds() -> None:
-    assert visible_line("a\nb") == "a⟨U+000A⟩b"
+    assert text_line_showing_hidden("a\nb") == "a⟨U+000A⟩b"
 
 
 @given(st.text(alphabet=st.characters(), max_size=40))
 def test_nothing_that_hides_is_left_and_nothing_is_lost(text: str) -> None:
-    shown = visible_text(text)
+    shown = text_showing_hidden(text)
     assert not {unicodedata.category(each)[0] for each in shown if each != "\n"} & {"C"}
     assert shown.encode().decode() == shown
     kept = [each for each in text if each.isascii() and each.isprintable()]
@@ -97,4 +97,4 @@ def test_nothing_that_hides_is_left_and_nothing_is_lost(text: str) -> None:
 
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_two_texts_are_never_shown_alike(one: str, other: str) -> None:
-    assert (visible_text(one) == visible_text(other)) is (one == other)
+    assert (text_showing_hidden(one) == text_showing_hidden(other)) is (one == other)

@@ -9,9 +9,9 @@ from opencrab.domain.turn.declared_test import (
     DeclaredTest,
     DeclaredTests,
     KnownFacts,
-    is_test_met,
-    order_of_declared_tests,
-    parse_declared_test,
+    is_test_declared_in_turn_met,
+    order_of_tests_declared_in_turns,
+    parse_test_declared_in_turn,
 )
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -46,7 +46,7 @@ def known(**facts: float) -> KnownFacts:
 def test_all_conditions_must_hold_and_what_is_unknown_shows_nothing(
     test: str, *, met: bool | None
 ) -> None:
-    assert is_test_met(parse_declared_test(test), known(balance=20)) is met
+    assert is_test_declared_in_turn_met(parse_test_declared_in_turn(test), known(balance=20)) is met
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_all_conditions_must_hold_and_what_is_unknown_shows_nothing(
 )
 def test_words_that_code_cannot_check_are_refused(test: str) -> None:
     with pytest.raises(Invalid) as caught:
-        parse_declared_test(test)
+        parse_test_declared_in_turn(test)
     assert "no condition that code can check" in caught.value.message
     assert caught.value.field == "test"
 
@@ -68,7 +68,11 @@ def declared(name: str, minutes: int | None = None, **changes: object) -> Declar
 
 def test_the_least_recently_checked_comes_first() -> None:
     tests = (declared("b1", 5), declared("b2", 1), declared("b3"))
-    assert [each.belief_id for each in order_of_declared_tests(tests)] == ["b3", "b2", "b1"]
+    assert [each.belief_id for each in order_of_tests_declared_in_turns(tests)] == [
+        "b3",
+        "b2",
+        "b1",
+    ]
 
 
 def test_a_belief_has_one_test() -> None:

@@ -21,7 +21,7 @@ from opencrab.domain.turn.record import (
     ModelIntent,
     ModelResult,
     Record,
-    turn_record_key,
+    key_of_turn_record,
 )
 from opencrab.domain.value import JSON_DEPTH
 
@@ -78,13 +78,13 @@ def nested(depth: int) -> dict[str, Any]:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_record_lies_under_its_number_and_kind(record: Record, key: str) -> None:
-    assert turn_record_key(record) == key
+    assert key_of_turn_record(record) == key
 
 
 def test_keys_sort_as_things_happened() -> None:
     happened: list[Record] = [INTENT, ANSWERED, KEYED, RETURNED, ASKED, DECIDED]
     later: list[Record] = [INTENT.replaced(n=10), RETURNED.replaced(n=10), AWAY.replaced(n=200)]
-    keys = [turn_record_key(record) for record in (*happened, *later)]
+    keys = [key_of_turn_record(record) for record in (*happened, *later)]
     assert keys == sorted(keys)
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.turn.success_condition import (
-    first_unmet_success_condition,
-    parse_success_conditions,
-    success_conditions_of_goal,
+    first_condition_unmet_by_turns,
+    parse_turn_success_conditions,
+    turn_success_conditions_of_goal,
 )
 
 WROTE = ("ws_write", "notes/a.md")
@@ -27,20 +27,20 @@ WROTE = ("ws_write", "notes/a.md")
 @pytest.mark.parametrize("mark", ["Done when: ", "完了の条件: "])
 def test_an_action_meets_a_condition(mark: str, conditions: str, unmet: str | None) -> None:
     text = f"{mark}{conditions}\nWrite it."
-    assert first_unmet_success_condition(text, [WROTE]) == unmet
+    assert first_condition_unmet_by_turns(text, [WROTE]) == unmet
 
 
 def test_deleting_a_file_is_not_writing_it() -> None:
     told = "Done when: file:notes/a.md"
-    assert first_unmet_success_condition(told, [("ws_delete", "notes/a.md")]) == "file:notes/a.md"
+    assert first_condition_unmet_by_turns(told, [("ws_delete", "notes/a.md")]) == "file:notes/a.md"
 
 
 def test_only_the_first_line_says_conditions() -> None:
-    assert success_conditions_of_goal("Write it.\nDone when: file:a.md") == ()
-    assert success_conditions_of_goal("Done when: file:../a.md") == ()
+    assert turn_success_conditions_of_goal("Write it.\nDone when: file:a.md") == ()
+    assert turn_success_conditions_of_goal("Done when: file:../a.md") == ()
 
 
 @pytest.mark.parametrize("text", ["file:../a.md", "file:/a.md", "action:No", "file:a<b.md"])
 def test_a_name_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
-        parse_success_conditions(text)
+        parse_turn_success_conditions(text)

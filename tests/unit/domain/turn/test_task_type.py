@@ -12,7 +12,7 @@ from opencrab.domain.turn.task_type import (
     COMPLEX,
     TaskType,
     ThinkContext,
-    turn_complexity_level,
+    complexity_level_of_turn,
     turn_think_context,
 )
 from opencrab.domain.turn.turn import Trigger
@@ -150,8 +150,8 @@ def test_any_text_has_a_tier_and_a_use(text: str, trigger: Trigger, acting: bool
 
 @given(st.floats(0, 1))
 def test_a_level_is_one_of_three_words(complexity: float) -> None:
-    assert turn_complexity_level(complexity) in {"simple", "medium", "complex"}
-    assert (turn_complexity_level(complexity) == "complex") == (complexity > COMPLEX)
+    assert complexity_level_of_turn(complexity) in {"simple", "medium", "complex"}
+    assert (complexity_level_of_turn(complexity) == "complex") == (complexity > COMPLEX)
 
 
 def test_a_very_long_text_costs_no_more_than_its_beginning() -> None:

@@ -20,7 +20,7 @@ from opencrab.domain.money.budget import (
     public_budget_scope,
     session_budget_scope,
 )
-from opencrab.domain.turn.turn import Block, Stop, Trigger, Turn, TurnStatus, budget_draws_for_turn
+from opencrab.domain.turn.turn import Block, Stop, Trigger, Turn, TurnStatus, turn_block_draws
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 LIMITS = Limits(turn_micro_usd=1_000, block_micro_usd=100)
@@ -163,7 +163,7 @@ def asked_by(
 def test_a_block_counts_for_the_agents_day_and_the_installations(
     own: int | None, limit: int
 ) -> None:
-    agent, house = budget_draws_for_turn(*asked_by(), own)
+    agent, house = turn_block_draws(*asked_by(), own)
     assert agent == BudgetDraw(
         scope="agent:mika", day=DAYS[0], micro_usd=100, limit_micro_usd=limit
     )
@@ -172,9 +172,9 @@ def test_a_block_counts_for_the_agents_day_and_the_installations(
 
 
 def test_a_sessions_budget_has_no_days_and_is_asked_only_when_it_has_a_limit() -> None:
-    *_, last = budget_draws_for_turn(*asked_by(session_micro_usd=300), None)
+    *_, last = turn_block_draws(*asked_by(session_micro_usd=300), None)
     assert last == BudgetDraw(scope="session:s1", day=WHOLE, micro_usd=100, limit_micro_usd=300)
-    assert len(budget_draws_for_turn(*asked_by(session_micro_usd=None), None)) == 2
+    assert len(turn_block_draws(*asked_by(session_micro_usd=None), None)) == 2
 
 
 @pytest.mark.parametrize(
@@ -184,14 +184,14 @@ def test_heartbeats_have_a_share_of_their_agents_day(
     own: int | None, percent: int, share: int
 ) -> None:
     asked = asked_by(Source.HEARTBEAT, Authority.SELF, heartbeat_percent=percent)
-    *_, last = budget_draws_for_turn(*asked, own)
+    *_, last = turn_block_draws(*asked, own)
     assert last == BudgetDraw(
         scope="heartbeat:mika", day=DAYS[0], micro_usd=100, limit_micro_usd=share
     )
 
 
 def test_a_member_of_the_public_has_a_day_of_their_own() -> None:
-    *_, last = budget_draws_for_turn(
+    *_, last = turn_block_draws(
         *asked_by(authority=Authority.PUBLIC, public_user_day_micro_usd=5), None
     )
     assert last == BudgetDraw(scope="public:owner", day=DAYS[0], micro_usd=100, limit_micro_usd=5)
@@ -202,7 +202,7 @@ def test_a_turn_of_no_human_draws_from_the_day_of_the_public_person_that_it_goes
     under = LIMITS.replaced(public_user_day_micro_usd=5)
     block = header.block_for(50, DAYS[0], under)
     assert block is not None
-    *_, last = budget_draws_for_turn(header, block, under, None)
+    *_, last = turn_block_draws(header, block, under, None)
     assert last == BudgetDraw(
         scope="public:stranger", day=DAYS[0], micro_usd=100, limit_micro_usd=5
     )
@@ -214,7 +214,7 @@ def test_a_turn_of_no_human_draws_from_the_day_of_the_public_person_that_it_goes
 
 def test_no_block_takes_from_more_than_five_budgets() -> None:
     asked = asked_by(Source.HEARTBEAT, Authority.PUBLIC, session_micro_usd=1)
-    scopes = [draw.scope for draw in budget_draws_for_turn(*asked, None)]
+    scopes = [draw.scope for draw in turn_block_draws(*asked, None)]
     assert scopes == [
         agent_budget_scope("mika"),
         INSTALLATION,
@@ -231,7 +231,7 @@ def test_a_turn_keeps_the_budgets_that_it_began_with() -> None:
     later = held.block_for(60, DAYS[1], LIMITS)
     assert later is not None
     assert later.scopes == ("session:s1",), "though sessions have no limit any more"
-    assert budget_draws_for_turn(held, later, LIMITS, None)[-1].limit_micro_usd is None
+    assert turn_block_draws(held, later, LIMITS, None)[-1].limit_micro_usd is None
     begun = turn().with_reservation(50, turn().block_for(50, DAYS[0], LIMITS))
     assert begun.scopes == ()
     again = begun.block_for(60, DAYS[1], under)
@@ -269,7 +269,7 @@ def test_what_is_drawn_from_every_budget_was_spent_or_is_given_back(
             block = header.block_for(amount, day, limits)
         except Exhausted:
             continue
-        for draw in () if block is None else budget_draws_for_turn(header, block, limits, None):
+        for draw in () if block is None else turn_block_draws(header, block, limits, None):
             drawn[draw.scope, draw.day] += draw.micro_usd
             scopes.add(draw.scope)
         # A provider may count more than was reserved.

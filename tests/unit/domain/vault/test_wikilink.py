@@ -12,7 +12,7 @@ from opencrab.domain.vault.wikilink import (
     add_vault_wikilink_in_context,
     add_vault_wikilink_under_heading,
     is_note_template,
-    require_linkable_path,
+    require_vault_linkable_path,
     shadowed_vault_note_name,
     shortest_vault_wikilink,
     vault_folder_path_of_notes,
@@ -76,7 +76,7 @@ def test_a_new_note_can_be_linked_to(title: str) -> None:
         path = vault_path_for_note_title(title)
     except Invalid:
         return
-    assert require_linkable_path(path) == path
+    assert require_vault_linkable_path(path) == path
     link = shortest_vault_wikilink(path, NoteIndex([vault_note_card(path, parse_vault_note(""))]))
     assert [each.target for each in wikilinks_in_vault_note(link)] != []
 

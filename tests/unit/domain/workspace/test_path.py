@@ -13,9 +13,9 @@ from opencrab.domain.workspace.path import (
     DEPTH,
     PATH_BYTES,
     SEGMENT_BYTES,
-    path_collision_key,
     workspace_folder_path,
     workspace_path,
+    workspace_path_collision_key,
 )
 from tests.soak import count, examples
 
@@ -74,7 +74,9 @@ def test_no_path_of_twenty_thousand_escapes(seed: str) -> None:
             check_inside(path)
             assert workspace_path(path) == path
             assert workspace_folder_path(path) == path
-            assert path_collision_key(path_collision_key(path)) == path_collision_key(path)
+            assert workspace_path_collision_key(
+                workspace_path_collision_key(path)
+            ) == workspace_path_collision_key(path)
 
 
 @settings(max_examples=examples(300))
@@ -205,11 +207,14 @@ def test_a_folder_may_end_in_one_slash() -> None:
     ],
 )
 def test_names_that_people_or_systems_confuse_are_twins(one: str, other: str) -> None:
-    assert path_collision_key(one) == path_collision_key(other)
+    assert workspace_path_collision_key(one) == workspace_path_collision_key(other)
 
 
 def test_different_names_are_no_twins() -> None:
-    assert len({path_collision_key(name) for name in ("a", "b", "か", "が", "カ", "海")}) == 6
+    assert (
+        len({workspace_path_collision_key(name) for name in ("a", "b", "か", "が", "カ", "海")})
+        == 6
+    )
 
 
 @pytest.mark.parametrize("character", ["a", "海"])

@@ -12,7 +12,7 @@ from opencrab.domain.world.catalogue import (
     WorldField,
     WorldMessage,
     inbound_world_messages,
-    outbound_message_by_name,
+    outbound_world_message_by_name,
     outbound_world_messages,
     world_value_from_wire,
 )
@@ -80,29 +80,29 @@ def test_rows_say_what_the_original_says() -> None:
     assert codes["BOUNTY_CLAIM"] == 0x0311
     assert codes["WEB_REQUEST"] == 0x0700
     assert codes["EVENT"] == 0x0012
-    snap = outbound_message_by_name("SNAP_CREATE")
+    snap = outbound_world_message_by_name("SNAP_CREATE")
     assert snap.notation == "CreateSnap {parent, root, author, message, proof, signature}"
-    entry = outbound_message_by_name("ENTRY_GET")
+    entry = outbound_world_message_by_name("ENTRY_GET")
     assert entry.fields == (
         WorldField("entry_id", "Hash256"),
         WorldField("version", "u32", optional=True),
     )
     assert entry.notation == "{entry_id: Hash256, version: Option<u32>}"
-    assert outbound_message_by_name("TRANSFER").notation == "Transfer"
-    assert outbound_message_by_name("TRANSFER").descriptions[Language.JA] == "通貨を送金"
+    assert outbound_world_message_by_name("TRANSFER").notation == "Transfer"
+    assert outbound_world_message_by_name("TRANSFER").descriptions[Language.JA] == "通貨を送金"
 
 
 def test_what_is_required_is_missed_and_what_is_unknown_is_named() -> None:
-    vote = outbound_message_by_name("PROPOSAL_VOTE")
+    vote = outbound_world_message_by_name("PROPOSAL_VOTE")
     with pytest.raises(Invalid, match="lacks the fields weight"):
         vote.to_wire({"proposal_id": HASH, "vote": True})
     with pytest.raises(Invalid, match="has no fields color"):
         vote.to_wire({"proposal_id": HASH, "vote": True, "weight": 1, "color": "red"})
-    assert outbound_message_by_name("ENTRY_GET").to_wire({"entry_id": HASH}) == {
+    assert outbound_world_message_by_name("ENTRY_GET").to_wire({"entry_id": HASH}) == {
         "entry_id": bytes.fromhex(HASH)
     }
     with pytest.raises(NotFound):
-        outbound_message_by_name("TICK_ALLOC")
+        outbound_world_message_by_name("TICK_ALLOC")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_is_required_is_missed_and_what_is_unknown_is_named() -> None:
     ],
 )
 def test_a_value_of_another_type_is_refused(name: str, field: str, value: object) -> None:
-    message = outbound_message_by_name(name)
+    message = outbound_world_message_by_name(name)
     with pytest.raises(Invalid):
         message.to_wire({**example(message), field: value})
 

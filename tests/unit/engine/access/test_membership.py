@@ -6,11 +6,11 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.session_access import MEMBERS, SessionAccess
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import grant_session_access, revoke_session_access
+from opencrab.engine.access.membership import let_principal_access_session, revoke_session_access
 from opencrab.engine.access.visibility import (
-    collect_accessible_items,
-    require_accessible_session,
-    sees_session,
+    collect_items_with_access,
+    may_principal_see_session,
+    require_access_to_session,
 )
 from tests.unit.engine.known_world import World
 
@@ -21,30 +21,30 @@ def test_whoever_is_invited_sees_a_session_until_that_ends(world: World) -> None
         create_api_key(world.runtime, name="健", scope=Scope.CHAT),
     )
     who = key.principal
-    assert not sees_session(home, who, "s1")
+    assert not may_principal_see_session(home, who, "s1")
     with pytest.raises(NotFound) as hidden:
-        require_accessible_session(home, who, "s1")
+        require_access_to_session(home, who, "s1")
     with pytest.raises(NotFound) as missing:
-        require_accessible_session(home, who, "s9")
+        require_access_to_session(home, who, "s9")
     assert str(hidden.value).replace("s1", "s9") == str(missing.value)
     for _ in range(2):
-        invited = grant_session_access(home.facts, home.keys, "s1", who.id)
+        invited = let_principal_access_session(home.facts, home.keys, "s1", who.id)
         assert invited == SessionAccess(members=(who.id,))
-    assert sees_session(home, who, "s1")
+    assert may_principal_see_session(home, who, "s1")
     assert revoke_session_access(home.facts, "s1", who.id) == SessionAccess()
     assert revoke_session_access(home.facts, "s1", who.id) == SessionAccess()
-    assert not sees_session(home, who, "s1")
+    assert not may_principal_see_session(home, who, "s1")
 
 
 def test_a_second_key_of_a_person_sees_what_the_first_saw(world: World) -> None:
     home = world.runtime.home
     _, first = create_api_key(world.runtime, name="Ken", scope=Scope.CHAT)
-    grant_session_access(home.facts, home.keys, "s1", first.principal.id)
+    let_principal_access_session(home.facts, home.keys, "s1", first.principal.id)
     home.keys.revoke(first.id, world.clock.now())
     _, second = create_api_key(
         world.runtime, name="Ken", scope=Scope.CHAT, principal_id=first.principal.id
     )
-    assert sees_session(home, second.principal, "s1")
+    assert may_principal_see_session(home, second.principal, "s1")
 
 
 @pytest.mark.parametrize("scope", [Scope.READ, None])
@@ -53,16 +53,16 @@ def test_only_somebody_with_a_chat_key_is_invited(world: World, scope: Scope | N
     if scope is not None:
         name = create_api_key(world.runtime, name="r", scope=scope)[1].id
     with pytest.raises(Invalid, match="no chat key"):
-        grant_session_access(home.facts, home.keys, "s1", name)
+        let_principal_access_session(home.facts, home.keys, "s1", name)
 
 
 def test_a_session_has_so_many_members(world: World) -> None:
     home = world.runtime.home
     made = [create_api_key(world.runtime, name="x", scope=Scope.CHAT)[1].id for _ in range(51)]
     for each in made[:MEMBERS]:
-        grant_session_access(home.facts, home.keys, "s1", each)
+        let_principal_access_session(home.facts, home.keys, "s1", each)
     with pytest.raises(Conflict, match="50 members"):
-        grant_session_access(home.facts, home.keys, "s1", made[-1])
+        let_principal_access_session(home.facts, home.keys, "s1", made[-1])
 
 
 def test_a_page_continues_after_what_is_hidden() -> None:
@@ -78,7 +78,7 @@ def test_a_page_continues_after_what_is_hidden() -> None:
         return place
 
     while True:
-        some, place = collect_accessible_items(
+        some, place = collect_items_with_access(
             page,
             lambda rows: [each for each in rows if int(each) % 700 == 3],
             str,

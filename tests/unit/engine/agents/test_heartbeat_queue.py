@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.engine.agents.heartbeat_queue import hasten_heartbeat
+from opencrab.engine.agents.heartbeat_queue import hasten_agent_heartbeat
 from tests.contract.homes import sqlite
 from tests.e2e.beating import drain, living, note, signs
 from tests.e2e.house import House
@@ -21,7 +21,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 def test_the_next_heartbeat_comes_in_a_second(house: House) -> None:
     living(house, "crab", interval_seconds=61)
     for _ in range(2):
-        hasten_heartbeat(house.runtime, "crab")
+        hasten_agent_heartbeat(house.runtime, "crab")
     house.clock.advance(1)
     assert drain(house) == 1
     assert signs(house, "crab").beats == 1
@@ -32,9 +32,9 @@ def test_one_that_comes_sooner_stays_and_who_has_none_gets_none(house: House) ->
     living(house, "crab")
     soon = house.clock.now()
     note(house, "crab", next_beat_at=soon)
-    hasten_heartbeat(house.runtime, "crab")
+    hasten_agent_heartbeat(house.runtime, "crab")
     assert signs(house, "crab").next_beat_at == soon
     living(house, "still", enabled=False)
     for name in ("still", "nobody"):
-        hasten_heartbeat(house.runtime, name)
+        hasten_agent_heartbeat(house.runtime, name)
     assert drain(house) == 0

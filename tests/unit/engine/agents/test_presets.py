@@ -8,7 +8,7 @@ from opencrab.engine.agents.presets import (
     Preset,
     agent_from_preset,
     founder_presets,
-    is_founder,
+    is_founder_preset,
     newcomer_agent_presets,
 )
 
@@ -62,7 +62,7 @@ def test_a_founder_has_its_role_before_it_is_bound_to_a_world() -> None:
 def test_a_founder_is_known_by_its_role_or_its_purpose() -> None:
     """Those of the release before have no role yet; a namesake has neither."""
     first, *_ = founder_presets()
-    assert is_founder(first, {WORLD_ROLE: "EXPLORER"}, "mine now")
+    assert is_founder_preset(first, {WORLD_ROLE: "EXPLORER"}, "mine now")
     for words in first.words.values():
-        assert is_founder(first, {}, words.purpose)
-    assert not is_founder(first, {}, "write my invoices")
+        assert is_founder_preset(first, {}, words.purpose)
+    assert not is_founder_preset(first, {}, "write my invoices")

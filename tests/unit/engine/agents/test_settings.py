@@ -8,7 +8,7 @@ import pytest
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.models.routing import Use
-from opencrab.engine.agents.settings import choose_agent_model, freeze_or_unfreeze_agents
+from opencrab.engine.agents.settings import freeze_or_unfreeze_agent, set_model_of_agent
 from tests.contract.homes import DISTINCT_HOMES
 from tests.e2e.house import House
 
@@ -28,19 +28,19 @@ def chosen(house: House) -> tuple[str | None, dict[str, str]]:
 
 
 def test_a_model_is_chosen_for_one_use_and_given_back(house: House) -> None:
-    choose_agent_model(house.runtime, "crab", Use.THINKING, "quick")
-    choose_agent_model(house.runtime, "crab", Use.CREATIVE, "fake:other")
+    set_model_of_agent(house.runtime, "crab", Use.THINKING, "quick")
+    set_model_of_agent(house.runtime, "crab", Use.CREATIVE, "fake:other")
     assert chosen(house) == ("fake:crab", {"thinking": "quick", "creative": "fake:other"})
-    choose_agent_model(house.runtime, "crab", Use.THINKING, None)
+    set_model_of_agent(house.runtime, "crab", Use.THINKING, None)
     assert chosen(house) == ("fake:crab", {"creative": "fake:other"})
-    choose_agent_model(house.runtime, "crab", Use.THINKING, None)
+    set_model_of_agent(house.runtime, "crab", Use.THINKING, None)
 
 
 def test_a_model_for_every_use_is_kept_by_its_own_name(house: House) -> None:
-    choose_agent_model(house.runtime, "crab", Use.THINKING, "fake:other")
-    choose_agent_model(house.runtime, "crab", None, "quick")
+    set_model_of_agent(house.runtime, "crab", Use.THINKING, "fake:other")
+    set_model_of_agent(house.runtime, "crab", None, "quick")
     assert chosen(house) == ("fake:quick", {"thinking": "fake:other"})
-    choose_agent_model(house.runtime, "crab", None, None)
+    set_model_of_agent(house.runtime, "crab", None, None)
     assert chosen(house) == (None, {})
 
 
@@ -49,7 +49,7 @@ def test_what_is_no_name_is_refused_and_changes_nothing(house: House, model: str
     before = chosen(house)
     for use in (Use.THINKING, None):
         with pytest.raises(Invalid):
-            choose_agent_model(house.runtime, "crab", use, model)
+            set_model_of_agent(house.runtime, "crab", use, model)
     assert chosen(house) == before
 
 
@@ -58,30 +58,28 @@ def test_a_private_agent_keeps_to_private_models(house: House) -> None:
     private = agent.replaced(model="local:crab", llm=agent.llm.replaced(private=True))
     house.home.agents.save(private)
     with pytest.raises(Invalid, match="private"):
-        choose_agent_model(house.runtime, "crab", Use.THINKING, "fake:other")
-    choose_agent_model(house.runtime, "crab", Use.THINKING, "local:other")
+        set_model_of_agent(house.runtime, "crab", Use.THINKING, "fake:other")
+    set_model_of_agent(house.runtime, "crab", Use.THINKING, "local:other")
 
 
 def test_nobody_and_the_retired_choose_nothing(house: House) -> None:
     with pytest.raises(NotFound):
-        choose_agent_model(house.runtime, "nobody", None, "quick")
+        set_model_of_agent(house.runtime, "nobody", None, "quick")
     agent = house.home.agents.get("crab").agent
     house.home.agents.save(agent.replaced(status=AgentStatus.RETIRED))
     with pytest.raises(Conflict, match="retired"):
-        choose_agent_model(house.runtime, "crab", None, "quick")
+        set_model_of_agent(house.runtime, "crab", None, "quick")
 
 
 def test_switches_are_turned_for_one_and_for_all(house: House) -> None:
-    assert freeze_or_unfreeze_agents(house.runtime.home, "crab", frozen=True, by="owner") == (
+    assert freeze_or_unfreeze_agent(house.runtime.home, "crab", frozen=True, by="owner") == (
         "crab",
     )
-    assert freeze_or_unfreeze_agents(house.runtime.home, None, frozen=True, by="owner") == (
+    assert freeze_or_unfreeze_agent(house.runtime.home, None, frozen=True, by="owner") == (
         "crab",
         "installation",
     )
-    assert freeze_or_unfreeze_agents(house.runtime.home, None, frozen=False, by="owner") == (
-        "crab",
-    )
-    assert freeze_or_unfreeze_agents(house.runtime.home, "crab", frozen=False, by="owner") == ()
+    assert freeze_or_unfreeze_agent(house.runtime.home, None, frozen=False, by="owner") == ("crab",)
+    assert freeze_or_unfreeze_agent(house.runtime.home, "crab", frozen=False, by="owner") == ()
     with pytest.raises(NotFound):
-        freeze_or_unfreeze_agents(house.runtime.home, "nobody", frozen=True, by="owner")
+        freeze_or_unfreeze_agent(house.runtime.home, "nobody", frozen=True, by="owner")

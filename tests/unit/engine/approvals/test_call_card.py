@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.actions import GROUPS, Registry
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.approvals.call_text import exact_arguments, hash_shown_in_approval
+from opencrab.domain.approvals.call_text import approval_call_arguments, hash_shown_in_approval
 from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.value import Language
@@ -28,7 +28,7 @@ def test_a_card_has_the_exact_call_its_change_and_its_hash(world: World) -> None
     assert card is not None
     assert card.arguments == CALL.arguments
     assert card.argument_hash == CALL.argument_hash
-    assert card.text == exact_arguments(CALL.arguments or {})
+    assert card.text == approval_call_arguments(CALL.arguments or {})
     assert card.diff == (
         "--- /dev/null\n+++ メモ.md\n@@ -0,0 +1 @@\n+海 🦀\n\\ No newline at end of file"
     )
@@ -128,7 +128,7 @@ def card_of(world: World, turn_id: str, call: ActionCall) -> CallCard:
 def test_a_channel_shows_a_whole_call_or_how_to_open_it(
     content: str, *, replaces: bool, is_whole: bool
 ) -> None:
-    text = exact_arguments({"content": content})
+    text = approval_call_arguments({"content": content})
     card = CallCard({"content": content}, CALL.argument_hash, text, replaces=replaces)
     for language in Language:
         question = approval_question_for_channel(card, "書いてもいい?", "ap1", language)

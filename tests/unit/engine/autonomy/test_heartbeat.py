@@ -17,7 +17,7 @@ from opencrab.domain.document import Document
 from opencrab.engine.agents import vital_signs
 from opencrab.engine.autonomy.heartbeat import (
     HeartbeatResult,
-    deliver_heartbeat,
+    decide_queued_heartbeat,
     run_heartbeat,
     sweep_heartbeats,
 )
@@ -148,7 +148,7 @@ def test_a_crash_at_any_call_of_a_beat_loses_and_doubles_no_turn(
     ],
 )
 def test_a_message_that_names_no_beat_is_buried(house: House, body: object) -> None:
-    assert deliver_heartbeat(house.runtime, told(body)) is MessageOutcome.FINISHED
+    assert decide_queued_heartbeat(house.runtime, told(body)) is MessageOutcome.FINISHED
     ((buried, reason),) = house.home.beats.list_dead_letters(5)
     assert (buried, reason) == (told(body).body, "malformed heartbeat message")
 
@@ -162,7 +162,7 @@ def test_early_beats_wait_and_late_repeated_future_and_foreign_ones_are_dropped(
     house.clock.advance(31)
 
     def deliver(at: int, agent: str = "crab") -> MessageOutcome:
-        return deliver_heartbeat(house.runtime, told({"v": 1, "agent": agent, "slot": at}))
+        return decide_queued_heartbeat(house.runtime, told({"v": 1, "agent": agent, "slot": at}))
 
     assert deliver(slot) is MessageOutcome.CONTINUE
     house.clock.advance(30)
@@ -199,13 +199,13 @@ def test_an_agent_that_is_gone_leaves_no_signs_and_unreadable_ones_stop_nobody(
     broken = Document(owner="worm", kind=VITALS, id=VITALS, body={"agent_id": "worm"}, due_at=START)
     house.home.facts.commit(broken)
     minutes(house, 2, step=30)
-    assert vital_signs.stored_agent_vital_signs(house.runtime.home.facts, "crab") is None
+    assert vital_signs.agent_vital_signs_document(house.runtime.home.facts, "crab") is None
     assert len(log(house, "clam")) == 1
 
 
 def test_signs_that_an_index_had_too_late_are_read_again(house: House) -> None:
     living(house, "crab", SPEAKS)
-    stale = vital_signs.stored_agent_vital_signs(house.runtime.home.facts, "crab")
+    stale = vital_signs.agent_vital_signs_document(house.runtime.home.facts, "crab")
     assert stale is not None
     tell(house, "crab")
     house.clock.advance(61)

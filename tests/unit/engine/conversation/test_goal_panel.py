@@ -1,7 +1,7 @@
 """The panel of an instruction has its tasks, its standing, and why it rests."""
 
 from opencrab.domain.goals.goal import Goal, PlannedTask, TaskStatus, with_plan
-from opencrab.engine.conversation.goal_panel import show_goal_progress_panel
+from opencrab.engine.conversation.goal_panel import show_goal_panel_in_conversation
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.ports.conversation.channel import Panel, PanelRow
@@ -13,7 +13,7 @@ NAMES = ("見る", "Sort", "Tidy", "数える", "Tell")
 
 def shown(world: World, frame: Frame, goal: str, agent_id: str = "ken") -> Panel:
     """The panel as it is now."""
-    show_goal_progress_panel(world.runtime, {"panel": {"agent": agent_id, "goal": goal}})
+    show_goal_panel_in_conversation(world.runtime, {"panel": {"agent": agent_id, "goal": goal}})
     return frame.shown[-1][1]
 
 

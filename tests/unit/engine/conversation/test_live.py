@@ -14,7 +14,7 @@ from opencrab.engine.conversation.live import (
     LiveFollower,
     VisibleKinds,
     WatchTarget,
-    visible_session_line_kinds,
+    visible_conversation_line_kinds,
 )
 from opencrab.ports.conversation.answers import AnswerPart
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
@@ -22,7 +22,7 @@ from tests.unit.engine.known_world import World
 
 S1 = WatchTarget(kind="session", id="s1")
 MIKA = WatchTarget(kind="agent", id="mika")
-EVERYTHING = visible_session_line_kinds(LineKind, is_owner=True)
+EVERYTHING = visible_conversation_line_kinds(LineKind, is_owner=True)
 TEXTS = ["おはよう。海へ行きますか", "Good morning", "三つ目"]
 
 
@@ -115,7 +115,7 @@ def test_what_is_private_is_told_to_an_owner_who_asks_and_to_nobody_else(
     owner, other, asking = follow(world), follow(world), follow(world)
     owner.begin(S1, EVERYTHING, None)
     other.begin(S1, VisibleKinds(), None)
-    public = visible_session_line_kinds(
+    public = visible_conversation_line_kinds(
         [LineKind.SPEECH, LineKind.SYSTEM, LineKind.APPROVAL], is_owner=False
     )
     asking.begin(S1, public, 0)
@@ -129,8 +129,8 @@ def test_what_is_private_is_told_to_an_owner_who_asks_and_to_nobody_else(
 
 def test_only_an_owner_may_ask_for_private_kinds() -> None:
     with pytest.raises(Refused):
-        visible_session_line_kinds([LineKind.SPEECH, LineKind.ACTION], is_owner=False)
-    assert visible_session_line_kinds(None, is_owner=True) == VisibleKinds(), (
+        visible_conversation_line_kinds([LineKind.SPEECH, LineKind.ACTION], is_owner=False)
+    assert visible_conversation_line_kinds(None, is_owner=True) == VisibleKinds(), (
         "an owner has to ask, too"
     )
 

@@ -13,8 +13,8 @@ from opencrab.engine.conversation.live_events import (
     Event,
     TurnMoved,
     events_of_session_line,
-    gap_event,
-    session_events_of_turn,
+    live_session_events_of_turn,
+    session_event_for_gap,
 )
 from tests.contract.example import ENGLISH, JAPANESE, NOW, line, turn
 
@@ -33,7 +33,7 @@ def joined(events: tuple[Event, ...]) -> str:
 
 def came(status: TurnStatus, **changes: Any) -> tuple[Event, ...]:
     moved: Turn = turn(status=status, **changes)
-    return session_events_of_turn(TurnMoved(turn=moved, status=status, at=NOW))
+    return live_session_events_of_turn(TurnMoved(turn=moved, status=status, at=NOW))
 
 
 @pytest.mark.parametrize("text", [JAPANESE, ENGLISH])
@@ -166,5 +166,5 @@ def test_a_queued_turn_is_no_news() -> None:
 
 
 def test_a_gap_names_the_lines_that_are_left_out() -> None:
-    event = gap_event("s1", 3, 90, NOW)
+    event = session_event_for_gap("s1", 3, 90, NOW)
     assert (event["name"], event["value"]) == ("gap", {"after": 3, "before": 90})

@@ -17,7 +17,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.conversation.channel_bindings import (
     SessionOpening,
     conversation_bound_to_channel,
-    open_channel_conversation,
+    open_conversation_of_channel,
 )
 from opencrab.engine.discord.ambient_messages import (
     AmbientOutcome,
@@ -112,7 +112,7 @@ def test_one_agent_named_answers_alone_if_it_may(channel: Channel) -> None:
 
 def test_who_was_called_to_the_channel_answers_when_mentioned(channel: Channel) -> None:
     opening = SessionOpening(agent_ids=("ken",), opened_by="discord-700")
-    open_channel_conversation(channel.world.runtime, f"discord.{HERE}", opening)
+    open_conversation_of_channel(channel.world.runtime, f"discord.{HERE}", opening)
     assert channel.hears("not you").silence is Silence.NOBODY
     assert agents(channel.hears("you", mentions_bot=True)) == ["ken"]
 
@@ -121,7 +121,7 @@ def test_in_private_whoever_talks_there_already_answers(channel: Channel) -> Non
     private: dict[str, Any] = {"channel_id": "77", "guild_id": None}
     assert channel.hears("who?", **private).silence is Silence.NOBODY
     opening = SessionOpening(agent_ids=("mika",), opened_by="discord-700")
-    open_channel_conversation(channel.world.runtime, "discord.77", opening)
+    open_conversation_of_channel(channel.world.runtime, "discord.77", opening)
     assert agents(channel.hears("hello", **private)) == ["mika"]
 
 
@@ -170,7 +170,7 @@ def test_where_servers_are_listed_only_owners_and_users_are_heard_in_private(
 ) -> None:
     private: dict[str, Any] = {"channel_id": "77", "guild_id": None}
     opening = SessionOpening(agent_ids=("mika", "ken"), opened_by="discord-700")
-    open_channel_conversation(channel.world.runtime, "discord.77", opening)
+    open_conversation_of_channel(channel.world.runtime, "discord.77", opening)
     channel.knows(guild_ids=(GUILD,))
     for author in (HANA, BOT):
         assert channel.hears("hello", author, **private).silence is Silence.GUILD
@@ -228,7 +228,7 @@ def test_of_several_that_listen_to_everything_beside_one_that_does_not_one_answe
     channel: Channel,
 ) -> None:
     opening = SessionOpening(agent_ids=("ken",), opened_by="discord-700")
-    open_channel_conversation(channel.world.runtime, f"discord.{HERE}", opening)
+    open_conversation_of_channel(channel.world.runtime, f"discord.{HERE}", opening)
     channel.listens("mika", mentions_only=False)
     assert [agents(channel.hears(f"word {n}")) for n in range(3)] == [["mika"]] * 3
 

@@ -21,7 +21,7 @@ from opencrab.engine.discord.received_files import (
     FileOutcome,
     FilesFetched,
     SentMessage,
-    received_parts,
+    discord_message_parts,
 )
 from tests.unit.adapters.web.net import Answer, Net, reply
 from tests.unit.engine.known_world import NOW, World
@@ -53,7 +53,7 @@ def session(world: World) -> Session:
 def parts(world: World, message: SentMessage, language: Language = Language.EN) -> tuple[Part, ...]:
     agents = world.runtime.home.agents
     agents.save(agents.get("mika").agent.replaced(language=language))
-    return received_parts(world.runtime, "s1", "mika", message)
+    return discord_message_parts(world.runtime, "s1", "mika", message)
 
 
 def test_files_are_uploads_of_their_sender_in_every_agents_workspace(world: World) -> None:

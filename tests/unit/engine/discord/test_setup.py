@@ -16,10 +16,10 @@ from opencrab.engine.discord.setup import (
     PERMISSIONS,
     BotApplication,
     CommandsDifference,
-    bot_invitation,
-    command_registration_difference,
-    compare_commands,
-    register_commands,
+    compare_discord_commands,
+    discord_bot_invitation,
+    discord_registration_difference,
+    register_all_discord_commands,
 )
 from tests.unit.engine.known_world import World
 from tests.unit.engine.portal import BOT, CHANNEL, DOOR, GUILD, KEY, Portal
@@ -65,41 +65,45 @@ def worst(world: World) -> list[str]:
 
 def test_registering_shows_the_difference_and_is_done_once(world: World, portal: Portal) -> None:
     both = ("/ask", "Ask about this")
-    assert command_registration_difference(world.runtime.discord, OURS, None) == CommandsDifference(
+    assert discord_registration_difference(world.runtime.discord, OURS, None) == CommandsDifference(
         added=both
     )
-    assert register_commands(world.runtime.discord, OURS, None) == CommandsDifference(added=both)
-    assert register_commands(world.runtime.discord, OURS, None) == CommandsDifference(same=both)
+    assert register_all_discord_commands(world.runtime.discord, OURS, None) == CommandsDifference(
+        added=both
+    )
+    assert register_all_discord_commands(world.runtime.discord, OURS, None) == CommandsDifference(
+        same=both
+    )
     assert portal.asked.count(f"PUT /applications/{BOT}/commands") == 1
 
 
 def test_a_change_and_a_leftover_are_told(world: World, portal: Portal) -> None:
-    register_commands(world.runtime.discord, OURS, None)
+    register_all_discord_commands(world.runtime.discord, OURS, None)
     other = {**ASK, "options": [*ASK["options"][:1]]}
     fewer = replace(OURS, commands=lambda: (other,))
-    assert command_registration_difference(
+    assert discord_registration_difference(
         world.runtime.discord, fewer, None
     ) == CommandsDifference(changed=("/ask",), removed=("Ask about this",))
 
 
 def test_the_order_of_options_is_a_difference_and_that_of_contexts_is_none() -> None:
     turned = {**ASK, "options": ASK["options"][::-1]}
-    assert compare_commands([ASK], [turned]).changed == ("/ask",)
-    assert compare_commands([ASK], [{**ASK, "contexts": [2, 1, 0]}]).same == ("/ask",)
-    assert compare_commands([ASK], [{**ASK, "integration_types": [0]}]).changed == ("/ask",)
+    assert compare_discord_commands([ASK], [turned]).changed == ("/ask",)
+    assert compare_discord_commands([ASK], [{**ASK, "contexts": [2, 1, 0]}]).same == ("/ask",)
+    assert compare_discord_commands([ASK], [{**ASK, "integration_types": [0]}]).changed == ("/ask",)
 
 
 def test_commands_of_one_server_do_not_tell_where_they_are_used(
     world: World, portal: Portal
 ) -> None:
-    assert register_commands(world.runtime.discord, OURS, GUILD).added
+    assert register_all_discord_commands(world.runtime.discord, OURS, GUILD).added
     (ask, _) = portal.commands[f"/applications/{BOT}/guilds/{GUILD}/commands"]
     assert ask["contexts"] is None
-    assert command_registration_difference(world.runtime.discord, OURS, GUILD).is_none
+    assert discord_registration_difference(world.runtime.discord, OURS, GUILD).is_none
 
 
 def test_the_links_invite_with_exactly_what_is_needed(world: World, portal: Portal) -> None:
-    links = bot_invitation(world.runtime.discord, OURS)
+    links = discord_bot_invitation(world.runtime.discord, OURS)
     query = parse_qs(urlsplit(links.server).query)
     assert query == {
         "client_id": [BOT],
@@ -113,14 +117,14 @@ def test_the_links_invite_with_exactly_what_is_needed(world: World, portal: Port
 def test_without_discord_only_that_is_said(world: World) -> None:
     assert worst(world) == ["discord"]
     with pytest.raises(NotFound, match="disabled"):
-        command_registration_difference(world.runtime.discord, OURS, None)
+        discord_registration_difference(world.runtime.discord, OURS, None)
     with pytest.raises(NotFound):
-        bot_invitation(world.runtime.discord, OURS)
+        discord_bot_invitation(world.runtime.discord, OURS)
 
 
 def test_where_everything_is_right_nothing_is_to_be_done(world: World, portal: Portal) -> None:
     set_agent_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
-    register_commands(world.runtime.discord, OURS, None)
+    register_all_discord_commands(world.runtime.discord, OURS, None)
     found = checks(world)
     assert worst(world) == []
     assert all(check.what and not check.cure for check in found.values())
@@ -147,7 +151,7 @@ def test_each_fault_of_the_application_is_found_with_its_cure(
     world: World, portal: Portal, change: dict[str, Any], expected: tuple[str, str], word: str
 ) -> None:
     set_agent_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
-    register_commands(world.runtime.discord, OURS, None)
+    register_all_discord_commands(world.runtime.discord, OURS, None)
     portal.application |= change
     name, state = expected
     assert worst(world) == [name]
@@ -209,7 +213,7 @@ def test_without_a_token_that_works_nothing_else_is_asked(
 
 def test_commands_in_each_server_do_as_well(world: World, portal: Portal) -> None:
     assert checks(world)["commands"].state == "problem"
-    register_commands(world.runtime.discord, OURS, GUILD)
+    register_all_discord_commands(world.runtime.discord, OURS, GUILD)
     assert checks(world)["commands"].state == "ok"
 
 

@@ -10,7 +10,7 @@ from opencrab.domain.goals.plan import REPAIRS
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals.self_goals import (
-    gives_up_own_goal,
+    does_turn_give_up_own_goal,
     goal_after_failed_tasks,
     is_goal_resting,
     leave_goal_to_next_heartbeat,
@@ -56,7 +56,7 @@ def test_only_silence_about_its_own_unplanned_goal_gives_it_up(
 ) -> None:
     work = world.begun("灯台を数えて")
     work.turn = work.turn.replaced(task=label)
-    assert gives_up_own_goal(work, goal, status) is given_up
+    assert does_turn_give_up_own_goal(work, goal, status) is given_up
 
 
 @pytest.mark.parametrize("language", Language)

@@ -9,7 +9,7 @@ import pytest
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import NotFound
 from opencrab.domain.value import Language
-from opencrab.engine.insight.agent_state import agent_state_report
+from opencrab.engine.insight.agent_state import agent_state_for_insight
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.unit.engine.telling import INSTRUCTION, asking, decided, instruct, planner
@@ -34,7 +34,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 def shown(house: House) -> dict[str, Any]:
-    return agent_state_report(house.runtime, "crab").model_dump(mode="json")
+    return agent_state_for_insight(house.runtime, "crab").model_dump(mode="json")
 
 
 def test_the_fields_are_exactly_those_of_avatar(house: House) -> None:
@@ -49,7 +49,7 @@ def test_the_fields_are_exactly_those_of_avatar(house: House) -> None:
 
 def test_nobody_has_no_state(house: House) -> None:
     with pytest.raises(NotFound):
-        agent_state_report(house.runtime, "nobody")
+        agent_state_for_insight(house.runtime, "nobody")
 
 
 @pytest.mark.parametrize("language", list(Language))

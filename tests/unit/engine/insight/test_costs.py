@@ -16,9 +16,9 @@ from opencrab.domain.turn.turn import Block, Trigger, Turn
 from opencrab.domain.usage.ledger import Judgement, Period, Settlement, UsageRow
 from opencrab.engine.insight.costs import (
     Ground,
-    cost_report,
-    cost_shares_of_call,
-    explain_turn_cost,
+    call_cost_for_insight,
+    costs_for_insight,
+    turn_cost_for_insight,
 )
 from opencrab.ports.turn.journal import TurnChange
 from opencrab.ports.usage.ledger import UsageLedger
@@ -76,7 +76,7 @@ def test_shares_add_up_to_the_cost_whatever_was_counted(
     price: Price | None, usage: Usage, state: CallState, extra: int
 ) -> None:
     for cost in {0, extra, price.cost(usage) if price else 1}:
-        found = cost_shares_of_call(row(price=price, usage=usage, state=state, cost=cost))
+        found = call_cost_for_insight(row(price=price, usage=usage, state=state, cost=cost))
         assert sum(share.micro_usd for share in found) == cost
         assert all(share.micro_usd >= 0 for share in found)
 
@@ -98,7 +98,7 @@ def test_shares_add_up_to_the_cost_whatever_was_counted(
     ],
 )
 def test_a_cost_is_told_by_its_shares(changes: dict[str, Any], kinds: list[str]) -> None:
-    assert [share.kind for share in cost_shares_of_call(row(**changes))] == kinds
+    assert [share.kind for share in call_cost_for_insight(row(**changes))] == kinds
 
 
 def began(world: World, reserved: int = 30, drew: int = 100) -> tuple[Turn, ModelIntent]:
@@ -123,7 +123,7 @@ def settled(world: World, turn: Turn, result: ModelResult, intent: ModelIntent) 
 
 def test_a_running_call_holds_its_reservation(world: World) -> None:
     turn, _ = began(world)
-    found = explain_turn_cost(world.runtime, turn.id)
+    found = turn_cost_for_insight(world.runtime, turn.id)
     assert [(call.state, call.ground) for call in found.calls] == [
         (CallState.RUNNING, Ground.RUNNING)
     ]
@@ -136,7 +136,7 @@ def test_a_running_call_holds_its_reservation(world: World) -> None:
 def test_a_call_whose_worker_died_is_charged_in_full_and_says_so(world: World) -> None:
     turn, intent = began(world)
     settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
-    found = explain_turn_cost(world.runtime, turn.id)
+    found = turn_cost_for_insight(world.runtime, turn.id)
     assert found.calls[0].ground is Ground.UNKNOWN
     assert (found.spent_micro_usd, found.held_micro_usd, found.adds_up) == (30, 70, True)
 
@@ -147,7 +147,7 @@ def test_a_call_without_a_row_is_missed(world: World) -> None:
     after = turn.with_cost(reserved=30, cost=30).replaced(sequence=3)
     change = TurnChange(turn=after, expected=turn.sequence, records=(result,), at=NOW)
     world.runtime.home.journal.commit(change)
-    found = explain_turn_cost(world.runtime, turn.id)
+    found = turn_cost_for_insight(world.runtime, turn.id)
     assert (found.adds_up, found.complete, found.calls) == (False, False, ())
 
 
@@ -155,7 +155,7 @@ def test_rows_of_other_turns_are_left_out(world: World) -> None:
     first, second = began(world), began(world)
     for turn, intent in (first, second):
         settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
-    found = explain_turn_cost(world.runtime, first[0].id)
+    found = turn_cost_for_insight(world.runtime, first[0].id)
     assert [call.metrics_id for call in found.calls if first[0].id in (call.metrics_id or "")]
     assert len(found.calls) == 1
 
@@ -193,7 +193,7 @@ def test_a_long_turns_calls_are_found_behind_many_others(world: World, others: i
     settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
     home = world.runtime.home
     world.runtime = replace(world.runtime, home=replace(home, usage=Long(home.usage, others)))
-    found = explain_turn_cost(world.runtime, turn.id)
+    found = turn_cost_for_insight(world.runtime, turn.id)
     assert (len(found.calls), found.complete, found.adds_up) == (1, True, True)
 
 
@@ -202,7 +202,7 @@ def test_a_report_begins_where_its_period_does(world: World) -> None:
     settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
     world.clock.advance(timedelta(hours=2).total_seconds())
     hour, day = (
-        cost_report(world.runtime, "mika", period, ())
+        costs_for_insight(world.runtime, "mika", period, ())
         for period in (Period.LAST_HOUR, Period.LAST_DAY)
     )
     assert (hour.total.calls, day.total.calls) == (0, 1)
@@ -213,11 +213,13 @@ def test_a_report_says_since_when_single_calls_are_listed(world: World) -> None:
     turn, intent = began(world)
     settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
     world.clock.advance(timedelta(days=50).total_seconds())
-    assert cost_report(world.runtime, "mika", Period.ALL, ()).calls_listed_since is None
+    assert costs_for_insight(world.runtime, "mika", Period.ALL, ()).calls_listed_since is None
     world.rules(calls_kept=timedelta(days=40))
-    found = cost_report(world.runtime, "mika", Period.ALL, ())
+    found = costs_for_insight(world.runtime, "mika", Period.ALL, ())
     assert found.calls_listed_since == datetime(2026, 2, 27, tzinfo=UTC)
     assert found.total.calls == 1
-    assert cost_report(world.runtime, "mika", Period.LAST_MONTH, ()).calls_listed_since is None
+    assert (
+        costs_for_insight(world.runtime, "mika", Period.LAST_MONTH, ()).calls_listed_since is None
+    )
     world.rules(calls_kept=timedelta(days=60))
-    assert cost_report(world.runtime, "mika", Period.ALL, ()).calls_listed_since is None
+    assert costs_for_insight(world.runtime, "mika", Period.ALL, ()).calls_listed_since is None

@@ -10,7 +10,7 @@ import pytest
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Language
-from opencrab.engine.insight.event_log import EventPage, agent_event_page
+from opencrab.engine.insight.event_log import EventPage, page_of_insight_events
 from opencrab.engine.insight.turn_index import SETTLED
 from tests.crash.outside import Reply
 from tests.e2e.house import START, House
@@ -109,21 +109,21 @@ def test_a_turn_that_waits_holds_nobody_up_and_is_told_to_its_end_later(house: H
     house.scripts["crab"] = (Reply(calls=(write,)), Reply(text="written"))
     house.say("書いて")
     house.work()
-    first = agent_event_page(house.runtime, "crab")
+    first = page_of_insight_events(house.runtime, "crab")
     assert [event.type for event in first.events] == ["input", "action"]
-    assert agent_event_page(house.runtime, "crab", after=first.place).events == ()
+    assert page_of_insight_events(house.runtime, "crab", after=first.place).events == ()
     house.clock.advance(1)
     house.scripts["crab"] = (Reply(text="はい"), Reply(text="はい"))
     house.say("元気?", "m2")
     house.work()
-    second = agent_event_page(house.runtime, "crab", after=first.place)
+    second = page_of_insight_events(house.runtime, "crab", after=first.place)
     assert [event.type for event in second.events] == ["input", "result"]
     house.scripts["crab"] = (Reply(calls=(write,)), Reply(text="written"))
     decided(house, approved=True)
     house.work()
-    third = agent_event_page(house.runtime, "crab", after=second.place)
+    third = page_of_insight_events(house.runtime, "crab", after=second.place)
     assert [event.type for event in third.events] == ["result", "result"]
-    again = agent_event_page(house.runtime, "crab", after=third.place)
+    again = page_of_insight_events(house.runtime, "crab", after=third.place)
     assert (again.events, again.place) == ((), third.place)
 
 
@@ -132,13 +132,13 @@ def test_a_turn_that_comes_in_late_is_told_once_like_any_other(house: House) -> 
     house.clock.advance(5)
     house.say("first")
     house.work()
-    first = agent_event_page(house.runtime, "crab")
+    first = page_of_insight_events(house.runtime, "crab")
     right, house.runtime = house.runtime, replace(house.runtime, clock=FakeClock(START))
     house.scripts["crab"] = (Reply(text="2"),)
     house.say("by a slow clock / 遅い時計", "m2")
     house.work()
     house.runtime = right
-    second = agent_event_page(house.runtime, "crab", after=first.place)
+    second = page_of_insight_events(house.runtime, "crab", after=first.place)
     told = shown([*first.events, *second.events])
     assert [event.get("text") or event["summary"] for event in told] == [
         "first",
@@ -147,10 +147,10 @@ def test_a_turn_that_comes_in_late_is_told_once_like_any_other(house: House) -> 
         "2",
     ]
     house.clock.advance(SETTLED.total_seconds() + 1)
-    third = agent_event_page(house.runtime, "crab", after=second.place)
+    third = page_of_insight_events(house.runtime, "crab", after=second.place)
     assert third.events == ()
     assert "/" not in third.place
-    assert agent_event_page(house.runtime, "crab", after=third.place) == third
+    assert page_of_insight_events(house.runtime, "crab", after=third.place) == third
 
 
 def test_so_many_turns_are_gone_on_after_and_no_more(house: House) -> None:
@@ -159,11 +159,13 @@ def test_so_many_turns_are_gone_on_after_and_no_more(house: House) -> None:
         house.scripts["crab"] = (Reply(text=f"{n}"),)
         house.say("?", f"m{n}")
         house.work()
-    first = agent_event_page(house.runtime, "crab")
+    first = page_of_insight_events(house.runtime, "crab")
     assert len(first.events) == 2 * 16
-    assert agent_event_page(house.runtime, "crab", after=first.place) == EventPage((), first.place)
+    assert page_of_insight_events(house.runtime, "crab", after=first.place) == EventPage(
+        (), first.place
+    )
     house.clock.advance(SETTLED.total_seconds() + 1)
-    rest = agent_event_page(house.runtime, "crab", after=first.place)
+    rest = page_of_insight_events(house.runtime, "crab", after=first.place)
     assert len(rest.events) == 2 * 4
     whole = tell_all(house, "crab", limit=3)
     assert sorted(shown(whole), key=str) == sorted(shown([*first.events, *rest.events]), key=str)
@@ -181,17 +183,17 @@ def test_a_model_that_fails_is_told_as_a_failure(house: House) -> None:
 
 def test_an_agent_without_a_past_has_no_events(house: House) -> None:
     house.agent("crab", ())
-    page = agent_event_page(house.runtime, "crab")
+    page = page_of_insight_events(house.runtime, "crab")
     assert (page.events, page.place) == ((), "")
     with pytest.raises(NotFound):
-        agent_event_page(house.runtime, "nobody")
+        page_of_insight_events(house.runtime, "nobody")
 
 
 @pytest.mark.parametrize("place", ["a b", "a/b", "a/b@x", "ä", "/" + "x" * 300 + "@1", "a/b@1\n"])
 def test_a_text_that_is_no_place_is_refused(house: House, place: str) -> None:
     house.agent("crab", ())
     with pytest.raises(Invalid):
-        agent_event_page(house.runtime, "crab", after=place)
+        page_of_insight_events(house.runtime, "crab", after=place)
 
 
 def test_a_place_made_up_by_somebody_tells_nothing_of_others(house: House) -> None:
@@ -199,5 +201,5 @@ def test_a_place_made_up_by_somebody_tells_nothing_of_others(house: House) -> No
     house.agent("gull", ())
     instruct(house, "crab", planner())
     house.clock.advance(SETTLED.total_seconds() + 1)
-    entry = agent_event_page(house.runtime, "crab", limit=1).place.partition("/")[0]
-    assert agent_event_page(house.runtime, "gull", after=f"/{entry}@0").events == ()
+    entry = page_of_insight_events(house.runtime, "crab", limit=1).place.partition("/")[0]
+    assert page_of_insight_events(house.runtime, "gull", after=f"/{entry}@0").events == ()

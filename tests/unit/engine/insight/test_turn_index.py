@@ -11,10 +11,10 @@ from opencrab.engine.insight import turn_index
 from opencrab.engine.insight.turn_index import (
     LIFE,
     SETTLED,
-    is_turn_entry_settled,
-    newest_turn_ids,
-    turn_index_entries,
-    turn_index_entry,
+    insight_turn_entries,
+    insight_turn_entry,
+    is_insight_turn_entry_settled,
+    newest_turn_ids_for_insight,
 )
 from tests.contract.example import NOW, running, step, usage_row
 from tests.crash.outside import Reply
@@ -36,7 +36,7 @@ def keep(house: House, *rows: UsageRow) -> None:
 
 
 def turns(house: House, *, after: str | None = None, newest_first: bool = False) -> list[str]:
-    found = turn_index_entries(house.runtime, "hana", after=after, newest_first=newest_first)
+    found = insight_turn_entries(house.runtime, "hana", after=after, newest_first=newest_first)
     return [each.turn_id for each in found]
 
 
@@ -55,12 +55,12 @@ def test_turns_come_by_their_first_rows_and_each_of_them_once(house: House) -> N
     )
     assert turns(house) == ["b", "a", "c"]
     assert turns(house, newest_first=True) == ["c", "a", "b"]
-    first = next(turn_index_entries(house.runtime, "hana"))
-    assert turn_index_entry(house.runtime.home.usage, "hana", first.id) == first
+    first = next(insight_turn_entries(house.runtime, "hana"))
+    assert insight_turn_entry(house.runtime.home.usage, "hana", first.id) == first
     assert turns(house, after=first.id) == ["a", "c"]
-    assert turn_index_entry(house.runtime.home.usage, "ken", first.id) is None
-    assert turn_index_entry(house.runtime.home.usage, "hana", "../x") is None
-    assert list(turn_index_entries(house.runtime, "ken")) == []
+    assert insight_turn_entry(house.runtime.home.usage, "ken", first.id) is None
+    assert insight_turn_entry(house.runtime.home.usage, "hana", "../x") is None
+    assert list(insight_turn_entries(house.runtime, "ken")) == []
 
 
 def test_long_turns_are_read_past(house: House) -> None:
@@ -83,25 +83,25 @@ def test_what_is_older_than_its_records_is_left_out(house: House) -> None:
 
 def test_an_entry_settles_after_some_seconds(house: House) -> None:
     keep(house, usage_row(1, at=NOW))
-    (found,) = turn_index_entries(house.runtime, "hana")
+    (found,) = insight_turn_entries(house.runtime, "hana")
     house.clock.advance(SETTLED.total_seconds())
-    assert not is_turn_entry_settled(house.runtime.clock, found)
+    assert not is_insight_turn_entry_settled(house.runtime.clock, found)
     house.clock.advance(0.001)
-    assert is_turn_entry_settled(house.runtime.clock, found)
+    assert is_insight_turn_entry_settled(house.runtime.clock, found)
 
 
 def test_a_turn_in_its_first_call_is_the_newest_already(house: House) -> None:
     seen: list[tuple[str, ...]] = []
     house.session(house.agent("crab", (Reply(text="1"),)))
-    house.interrupt(lambda: seen.append(newest_turn_ids(house.runtime, "crab")))
+    house.interrupt(lambda: seen.append(newest_turn_ids_for_insight(house.runtime, "crab")))
     (one,) = house.say("こんにちは")
-    assert newest_turn_ids(house.runtime, "crab") == ()
+    assert newest_turn_ids_for_insight(house.runtime, "crab") == ()
     house.work()
     house.clock.advance(1)
     house.scripts["crab"] = (Reply(text="2"),)
     (two,) = house.say("hello", "m2")
     house.work()
     assert seen == [(one.id,), (two.id,)]
-    assert newest_turn_ids(house.runtime, "crab", 5) == (two.id, one.id)
-    assert newest_turn_ids(house.runtime, "crab") == (two.id,)
-    assert turn_index.unfinished_turns(house.runtime, "crab") == ()
+    assert newest_turn_ids_for_insight(house.runtime, "crab", 5) == (two.id, one.id)
+    assert newest_turn_ids_for_insight(house.runtime, "crab") == (two.id,)
+    assert turn_index.unfinished_turns_for_insight(house.runtime, "crab") == ()

@@ -12,7 +12,7 @@ from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.goals.instructions import NewInstruction, start_instruction_as_goal
 from opencrab.engine.insight.agent_state import StatePlan
 from opencrab.engine.insight.panes import Inspector, insight_panes
-from opencrab.engine.insight.vitals import Machine, Vitals, agent_vitals
+from opencrab.engine.insight.vitals import Machine, Vitals, agent_vitals_for_insight
 from opencrab.engine.turn.admission import admit_turns_of_message
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
@@ -53,7 +53,7 @@ def say(house: House, number: int, reply: Reply) -> None:
 
 def test_a_new_agent_has_all_before_it(house: House) -> None:
     house.agent("crab", ())
-    found = agent_vitals(house.runtime, "crab")
+    found = agent_vitals_for_insight(house.runtime, "crab")
     assert list(found.model_dump()) == FIELDS
     assert found == Vitals(
         queue_age_seconds=None,
@@ -66,7 +66,7 @@ def test_a_new_agent_has_all_before_it(house: House) -> None:
         goal_slots=OPEN_GOALS,
     )
     with pytest.raises(NotFound):
-        agent_vitals(house.runtime, "nobody")
+        agent_vitals_for_insight(house.runtime, "nobody")
 
 
 def test_streaks_and_errors_are_those_of_the_newest_turns(house: House) -> None:
@@ -75,11 +75,11 @@ def test_streaks_and_errors_are_those_of_the_newest_turns(house: House) -> None:
     say(house, 2, Reply(text="yes"))
     say(house, 3, Reply())
     say(house, 4, Reply())
-    found = agent_vitals(house.runtime, "crab")
+    found = agent_vitals_for_insight(house.runtime, "crab")
     assert (found.idle_streak, found.error_rate) == (2, 0.25)
     assert found.budget_left_micro_usd < house.runtime.rules.limits.agent_day_micro_usd
     say(house, 5, Reply(text="yes"))
-    assert agent_vitals(house.runtime, "crab").idle_streak == 0
+    assert agent_vitals_for_insight(house.runtime, "crab").idle_streak == 0
 
 
 def test_what_is_queued_waits_and_what_asks_is_counted(house: House) -> None:
@@ -88,12 +88,12 @@ def test_what_is_queued_waits_and_what_asks_is_counted(house: House) -> None:
     house.scripts["crab"] = (Reply(calls=(write,)),)
     house.say("?")
     house.clock.advance(30)
-    assert agent_vitals(house.runtime, "crab").queue_age_seconds == 30
+    assert agent_vitals_for_insight(house.runtime, "crab").queue_age_seconds == 30
     house.work()
     start_instruction_as_goal(
         house.runtime, "crab", NewInstruction(instruction="x"), OWNER, key="k"
     )
-    found = agent_vitals(house.runtime, "crab")
+    found = agent_vitals_for_insight(house.runtime, "crab")
     assert (found.open_approvals, found.open_goals, found.queue_age_seconds) == (1, 1, 0)
 
 
@@ -105,13 +105,13 @@ def test_the_last_beat_is_the_newest_turn_that_the_heart_began(house: House) -> 
     house.work()
     house.clock.advance(60)
     say(house, 2, Reply(text="yes"))
-    assert agent_vitals(house.runtime, "crab").last_beat == START
+    assert agent_vitals_for_insight(house.runtime, "crab").last_beat == START
 
 
 def test_the_machine_is_told_of_where_there_is_one(house: House) -> None:
     house.agent("crab", ())
     here = Machine(cpu_percent=1.5)
-    assert agent_vitals(house.runtime, "crab", lambda: here).machine == here
+    assert agent_vitals_for_insight(house.runtime, "crab", lambda: here).machine == here
 
 
 def test_the_panes_show_what_came_in_by_which_door(house: House) -> None:

@@ -9,7 +9,7 @@ from opencrab.domain.turn.record import CallState
 from opencrab.engine.insight.what_if import (
     AliasChange,
     ReplayedLedger,
-    replay_ledger_with_other_models,
+    compute_what_if_costs,
 )
 from tests.contract.example import NOW, usage_row
 
@@ -27,7 +27,7 @@ def ledger(*rows: dict[str, Any], price: Price = OTHER) -> ReplayedLedger:
         return FREE if day >= later else price
 
     made = (usage_row(**{**DEAR, "cost": 9_000, "usage": TOKENS, **row}) for row in rows)
-    return replay_ledger_with_other_models(made, [meant], on)
+    return compute_what_if_costs(made, [meant], on)
 
 
 def test_the_same_tokens_are_priced_as_the_other_model_prices_them_on_that_day() -> None:

@@ -9,7 +9,11 @@ import pytest
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Conflict, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS, Memory
-from opencrab.engine.learning.knowledge_seeds import CATEGORY, PARTS, read_knowledge_seeds
+from opencrab.engine.learning.knowledge_seeds import (
+    CATEGORY,
+    PARTS,
+    read_knowledge_seeds_for_learning,
+)
 from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from opencrab.engine.world.binding import bind_to_world
 from opencrab.engine.world_outbox import stored_world
@@ -56,7 +60,7 @@ def bind(house: House, *sources: str) -> list[tuple[int, bool]]:
     kingdom = house.runtime.world.transport
     assert isinstance(kingdom, ReferenceWorld)
     bind_to_world(house.runtime, "crab", kingdom.binding(seed_sources=sources))
-    found = read_knowledge_seeds(house.runtime, "crab")
+    found = read_knowledge_seeds_for_learning(house.runtime, "crab")
     assert [each.source for each in found] == list(sources)
     return [(each.memories, bool(each.problem)) for each in found]
 

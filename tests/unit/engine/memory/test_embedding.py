@@ -16,7 +16,7 @@ from opencrab.domain.money.budget import FREE, INSTALLATION, Limits, Usage, agen
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
-from opencrab.engine.insight.costs import explain_turn_cost
+from opencrab.engine.insight.costs import turn_cost_for_insight
 from opencrab.engine.memory.embedding import (
     PAUSE_MS,
     EmbeddingModels,
@@ -100,8 +100,8 @@ def test_vectors_cost_what_their_vendor_counted(opens: OpenHome, tmp_path: Path)
         assert (turn.status, turn.spent, turn.allowance) == (TurnStatus.COMPLETED, COST, 0)
         assert sum(block.micro_usd for block in turn.blocks) == reserved
         assert at.drawn() == {COST} == {at.vendor.billed}
-        assert explain_turn_cost(at.house.runtime, turn.id).adds_up
-        assert explain_turn_cost(at.house.runtime, turn.id).complete
+        assert turn_cost_for_insight(at.house.runtime, turn.id).adds_up
+        assert turn_cost_for_insight(at.house.runtime, turn.id).complete
 
 
 def test_its_records_tell_nothing_of_the_texts(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.engine.models.preferences import (
     change_model_aliases,
-    change_provider,
-    require_model_config,
-    require_provider_directory,
+    change_model_provider,
+    require_directory_of_models,
+    require_usable_models_of_agent,
     resolve_model_reference,
 )
 from opencrab.ports.models.model import ProviderState
@@ -76,9 +76,9 @@ def known(world: World) -> None:
 def test_a_private_agent_takes_private_models_only(world: World) -> None:
     known(world)
     private = LlmConfig(private=True, models={Use.CREATIVE: "home"})
-    require_model_config(world.runtime.models, private, "ollama:llama")
+    require_usable_models_of_agent(world.runtime.models, private, "ollama:llama")
     with pytest.raises(Invalid, match="'openai:gpt' is not private"):
-        require_model_config(world.runtime.models, private, "openai:gpt")
+        require_usable_models_of_agent(world.runtime.models, private, "openai:gpt")
 
 
 @pytest.mark.parametrize(
@@ -90,15 +90,15 @@ def test_only_aliases_can_be_selectable(world: World, aliases: dict[str, str], c
     models = Known([Named("openai:gpt")], routing)
     world.runtime = replace(world.runtime, models=models)
     with pytest.raises(Invalid, match="no alias 'smart'") as refused:
-        require_model_config(world.runtime.models, LlmConfig(selectable=("smart",)), None)
+        require_usable_models_of_agent(world.runtime.models, LlmConfig(selectable=("smart",)), None)
     assert (refused.value.cure or "").startswith(cure)
 
 
 def test_without_a_directory_nothing_is_changed(world: World) -> None:
     with pytest.raises(Unavailable):
-        require_provider_directory(world.runtime.directory)
+        require_directory_of_models(world.runtime.directory)
     with pytest.raises(Unavailable):
         change_model_aliases(world.runtime, {"a": "openai"})
     with pytest.raises(Unavailable):
-        change_provider(world.runtime, "openai", {}, key="sk")
+        change_model_provider(world.runtime, "openai", {}, key="sk")
     assert world.runtime.home.preferences.get().version == 0

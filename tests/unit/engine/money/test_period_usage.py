@@ -17,9 +17,9 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.usage.ledger import Grouping, Judgement, Period, Settlement, UsageRow
-from opencrab.engine.insight.costs import cost_report
+from opencrab.engine.insight.costs import costs_for_insight
 from opencrab.engine.money.budgets import budget_limits
-from opencrab.engine.money.reconciliation import calls_with_reserved_money
+from opencrab.engine.money.reconciliation import calls_with_money_reserved
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
 from tests.contract.example import running, step, usage_row
@@ -100,12 +100,12 @@ def assert_reports_are_the_sums(runtime: Runtime, rows: Sequence[UsageRow]) -> N
     for period in Period:
         since = period.since(runtime.clock.now())
         inside = [row for row in rows if since is None or row.at >= since]
-        found = cost_report(runtime, AGENT, period, tuple(Grouping))
+        found = costs_for_insight(runtime, AGENT, period, tuple(Grouping))
         assert found.complete
         assert found.total == sum_of_rows(inside)
         for by, groups in found.groups.items():
             assert groups == groups_of_rows(inside, by)
-        held = calls_with_reserved_money(runtime, AGENT, period)
+        held = calls_with_money_reserved(runtime, AGENT, period)
         assert held.complete
         assert sorted(row.id for row in held.calls) == sorted(
             row.id for row in inside if row.unconfirmed_micro_usd
@@ -138,7 +138,7 @@ def test_reports_are_the_sums_of_the_rows_whichever_release_counted_them(
         world.clock.advance(hour * 3_600)
         assert_reports_are_the_sums(world.runtime, changed)
         runtime, ledger = counting(world.runtime)
-        cost_report(runtime, AGENT, Period.ALL, ())
+        costs_for_insight(runtime, AGENT, Period.ALL, ())
         assert ledger.read == 0, "all is counted now"
 
 
@@ -180,7 +180,7 @@ def test_a_report_reads_the_rows_of_no_whole_day(world: World) -> None:
     runtime, ledger = counting(world.runtime)
     for period, most in ((Period.ALL, 0), (Period.LAST_MONTH, 2), (Period.LAST_WEEK, 2)):
         ledger.read = 0
-        cost_report(runtime, AGENT, period, ())
+        costs_for_insight(runtime, AGENT, period, ())
         assert ledger.read <= most
 
 
@@ -198,7 +198,7 @@ def test_what_early_releases_counted_is_counted_anew_in_parts(world: World, tmp_
     ]
     count(world.runtime.home, rows)
     counted_early(tmp_path, "2026-02-14", "2026-03-01")
-    found = [cost_report(world.runtime, AGENT, Period.ALL, (), most=4) for _ in range(4)]
+    found = [costs_for_insight(world.runtime, AGENT, Period.ALL, (), most=4) for _ in range(4)]
     assert [each.complete for each in found] == [False, False, True, True]
     assert found[-1].total == sum_of_rows(rows)
     assert found[0].total.unconfirmed_micro_usd < found[1].total.unconfirmed_micro_usd

@@ -20,7 +20,7 @@ from opencrab.domain.goals.goal import (
 from opencrab.domain.goals.promise import PROMISE, Promise, PromiseStatus
 from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.peers.talk import PEER_TALK, PeerTalk
-from opencrab.engine.simulation.goal_ending import GoalEnd, goal_ends
+from opencrab.engine.simulation.goal_ending import GoalEnd, goal_ends_in_simulation
 
 NINE = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 WROTE = ActionReceipt(action="ws_write", path="a.md")
@@ -97,7 +97,7 @@ def test_a_goal_is_judged_by_what_is_stored(
         home.facts.commit(new_fact("crab", PEER_TALK, "umi", talk))
         kept = promise(PromiseStatus.KEPT)
         home.facts.commit(new_fact("crab", PROMISE, kept.id, kept))
-        found = goal_ends(home, "crab", [GOAL.replaced(**changes)])
+        found = goal_ends_in_simulation(home, "crab", [GOAL.replaced(**changes)])
     assert dict(found) == ({} if end is None else {end: 1})
 
 
@@ -105,5 +105,7 @@ def test_a_broken_promise_is_not_reached_whatever_its_goal_says(tmp_path: Path) 
     with simulated_local_installation(tmp_path, 1) as (runtime, _clock):
         broken = promise(PromiseStatus.BROKEN)
         runtime.home.facts.commit(new_fact("crab", PROMISE, broken.id, broken))
-        found = goal_ends(runtime.home, "crab", [GOAL.replaced(session_id="promise-1")])
+        found = goal_ends_in_simulation(
+            runtime.home, "crab", [GOAL.replaced(session_id="promise-1")]
+        )
     assert dict(found) == {GoalEnd.ABANDONED: 1}

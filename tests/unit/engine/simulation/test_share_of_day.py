@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from opencrab.engine.simulation.share_of_day import ShareCall, ShareUse, share_use
+from opencrab.engine.simulation.share_of_day import ShareCall, ShareUse, simulated_share_use
 
 NINE = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
@@ -29,4 +29,4 @@ def test_a_call_is_beyond_the_share_by_the_limit_that_was_in_force(
     calls: list[tuple[float, int]], limits: list[tuple[float, int]], used: ShareUse
 ) -> None:
     in_force = [(NINE + timedelta(hours=hour), limit) for hour, limit in limits]
-    assert share_use([call(*each) for each in calls], in_force) == used
+    assert simulated_share_use([call(*each) for each in calls], in_force) == used

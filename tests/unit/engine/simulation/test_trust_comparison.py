@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.engine.simulation.trust_comparison import trust_auc
+from opencrab.engine.simulation.trust_comparison import trust_auc_in_simulation
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ def test_auc_is_how_often_a_keeper_is_trusted_more_than_a_breaker(
     trusts: dict[str, float], auc: float | None
 ) -> None:
     pairs = [("aki", whom, trust) for whom, trust in trusts.items()]
-    assert trust_auc(pairs, {"nami"}) == auc
+    assert trust_auc_in_simulation(pairs, {"nami"}) == auc

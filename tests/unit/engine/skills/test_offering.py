@@ -12,10 +12,10 @@ from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.learning.skill_lifecycle import (
     SkillTeaching,
-    index_skill,
-    promote_candidate_skill,
+    index_learned_skill,
+    promote_learned_skill,
     skill_lesson,
-    teach_skill,
+    teach_learned_skill,
 )
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, IndexedSkill, SkillStatus, SourceType
 from opencrab.domain.value import Language
@@ -46,7 +46,9 @@ def counting(mind: AgentState) -> tuple[OfferedSkill, ...]:
 
 def skill(name: str = "good-questions", guidance: str = "「なぜ」と尋ねる。") -> AcquiredSkill:
     """Something that was learned."""
-    return teach_skill(None, skill_lesson(name, "説明を深める", guidance=guidance), OWN, NOW)
+    return teach_learned_skill(
+        None, skill_lesson(name, "説明を深める", guidance=guidance), OWN, NOW
+    )
 
 
 def mind(description: str, pattern: str = "") -> AgentState:
@@ -89,7 +91,7 @@ def test_a_skill_that_was_switched_off_is_neither_offered_nor_loaded() -> None:
 def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: Documents) -> None:
     learned_first = skill("task-execution", "Never plan.")
     facts.commit(new_fact("mika", SKILL, "task-execution", learned_first))
-    known = index_skill(AgentState(), learned_first)
+    known = index_learned_skill(AgentState(), learned_first)
     assert agent_skills_index(counting(known), Language.EN).names.count("task-execution") == 1
     text = skill_text("task-execution", SHIPPED, facts, "mika", Language.EN)
     assert text != "Never plan."
@@ -99,8 +101,8 @@ def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: 
 def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -> None:
     full = EVERYTHING
     for number in range(50):
-        settled = promote_candidate_skill(skill(f"s-{number:02}"), NOW)
-        full = index_skill(full, settled.replaced(description="あ" * 300))
+        settled = promote_learned_skill(skill(f"s-{number:02}"), NOW)
+        full = index_learned_skill(full, settled.replaced(description="あ" * 300))
     text = agent_skills_index(counting(full), language).text
     told = len(text.splitlines()) - 2
     assert len(text.encode()) <= INDEX_BYTES
@@ -228,7 +230,7 @@ def test_only_live_skills_have_a_text(facts: Documents) -> None:
 @pytest.mark.parametrize("language", Language)
 def test_a_skill_on_trial_is_told_of_nowhere_and_comes_where_it_fits(language: Language) -> None:
     fitting_one = skill().replaced(situation_pattern="請求書")
-    trying = index_skill(AgentState(), fitting_one)
+    trying = index_learned_skill(AgentState(), fitting_one)
     assert (
         agent_skills_index(counting(trying), language).text
         == agent_skills_index(counting(AgentState()), language).text
@@ -238,10 +240,10 @@ def test_a_skill_on_trial_is_told_of_nowhere_and_comes_where_it_fits(language: L
         == agent_skills_index(counting(AgentState()), Language.EN).names
     )
     assert skills_fitting_message(counting(trying), "この請求書を見て") == ("good-questions",)
-    settled = index_skill(trying, promote_candidate_skill(fitting_one, NOW))
+    settled = index_learned_skill(trying, promote_learned_skill(fitting_one, NOW))
     assert "good-questions" in agent_skills_index(counting(settled), language).text
     assert agent_skills_index(counting(settled), Language.EN).names[-1] == "good-questions"
-    shipped_since = index_skill(AgentState(), skill("task-execution"))
+    shipped_since = index_learned_skill(AgentState(), skill("task-execution"))
     assert (
         agent_skills_index(counting(shipped_since), Language.EN).names
         == agent_skills_index(counting(AgentState()), Language.EN).names

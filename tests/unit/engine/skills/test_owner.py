@@ -17,7 +17,7 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, NotFound, Refused
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.skill_lifecycle import promote_candidate_skill, skill_lesson
+from opencrab.domain.learning.skill_lifecycle import promote_learned_skill, skill_lesson
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.skills.owner import SkillOwner, SkillState
@@ -139,7 +139,7 @@ def test_an_active_skill_that_is_switched_on_once_more_is_pinned(keeper: SkillOw
     keeper.put(WHAT, trial=True)
     fact = keeper.runtime.home.facts.get("mika", SKILL, "good-questions")
     assert fact is not None
-    active = promote_candidate_skill(fact.read(AcquiredSkill), NOW)
+    active = promote_learned_skill(fact.read(AcquiredSkill), NOW)
     keeper.runtime.home.facts.commit(fact.with_body(active))
     assert keeper.toggle("good-questions", on=True).skill == active
     assert mind_of(keeper).pinned == ("skill:good-questions",)

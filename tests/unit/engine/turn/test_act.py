@@ -23,9 +23,9 @@ from opencrab.engine.approvals.grants import (
     open_approval_grants,
 )
 from opencrab.engine.turn.act import (
-    recover_open_intent,
-    run_tool_calls,
-    settle_intent_as_unknown,
+    recover_open_intent_of_turn,
+    run_tool_calls_of_turn,
+    settle_turn_intent_as_unknown,
 )
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.workspace.files import ABSENT
@@ -60,7 +60,7 @@ def test_the_result_of_a_file_write_waits_for_the_next_change_unless_a_worker_di
     world: World, deliveries: int, *, is_saved: bool
 ) -> None:
     work = handed_to(world, deliveries)
-    run_tool_calls(work, SHOWN)
+    run_tool_calls_of_turn(work, SHOWN)
     assert world.runtime.home.files.info(work.turn.agent_id, "a.md") is not None
     journal = world.runtime.home.journal
     kept = journal.load(work.turn.id).records
@@ -76,10 +76,10 @@ def test_a_death_before_the_next_change_writes_the_same_file_and_says_so_once(
     world: World,
 ) -> None:
     work = handed_to(world, 0)
-    run_tool_calls(work, SHOWN)
+    run_tool_calls_of_turn(work, SHOWN)
     written = world.runtime.home.files.info(work.turn.agent_id, "a.md")
     recovered = world.work(work.turn)
-    recover_open_intent(recovered)
+    recover_open_intent_of_turn(recovered)
     assert world.runtime.home.files.info(work.turn.agent_id, "a.md") == written
     (result,) = recovered.transcript.steps[-1].results.values()
     assert result.state is CallState.COMPLETED
@@ -108,7 +108,7 @@ def test_no_other_call_runs_in_the_place_of_the_one_that_had_begun(
 ) -> None:
     work = answered(world, SHOWN)
     begins(work, begun)
-    recover_open_intent(work)
+    recover_open_intent_of_turn(work)
     assert work.transcript.steps[-1].results[SHOWN.id].state is state
     written = world.runtime.home.files.info(work.turn.agent_id, "a.md") is not None
     assert written is (state is CallState.COMPLETED)
@@ -118,7 +118,7 @@ def test_a_narrowed_turn_makes_no_call_that_nobody_approved(world: World) -> Non
     call = ActionCall(id="c1", name="send_speech", arguments={"content": "417417"})
     work = answered(world, call)
     work.narrowed = True
-    run_tool_calls(work, call)
+    run_tool_calls_of_turn(work, call)
     assert work.turn.status is TurnStatus.STOPPED
     texts = [line.text for line in world.runtime.home.journal.lines("s1")]
     assert not any("417417" in text for text in texts)
@@ -142,10 +142,10 @@ def test_a_grant_for_one_call_lets_one_call_run_and_a_human_is_asked_about_the_n
     grant_approval_in_advance(world.runtime, "ken", once, by="owner", grant_id="g1")
     calls = tuple(ActionCall(id=f"c{n}", name=name, arguments=arguments) for n in range(2))
     work = answered(world, *calls)
-    run_tool_calls(work, calls[0])
+    run_tool_calls_of_turn(work, calls[0])
     assert work.transcript.steps[-1].results["c0"].state is CallState.COMPLETED
     assert [grant.used for grant in open_approval_grants(world.runtime, "ken")] == [1]
-    run_tool_calls(work, calls[1])
+    run_tool_calls_of_turn(work, calls[1])
     assert work.turn.status is TurnStatus.WAITING
     assert "c1" not in work.transcript.steps[-1].results
 
@@ -159,7 +159,7 @@ def test_the_calls_after_one_that_waits_for_approval_are_not_run(world: World, p
         ActionCall(id="c3", name="ws_write", arguments={"path": path, "content": "青い"}),
     )
     work = answered(world, SHOWN, *later_calls)
-    run_tool_calls(work, SHOWN)
+    run_tool_calls_of_turn(work, SHOWN)
     assert work.turn.status is TurnStatus.WAITING
     results = home.journal.load(work.turn.id).records
     cancelled = {each.call_id: each.state for each in results if isinstance(each, CallResult)}
@@ -188,7 +188,7 @@ def test_a_stop_after_the_last_look_keeps_a_call_from_running(
     work = answered(world, call)
     home.journal.stop(work.turn.id, Stop(by="owner", at=world.clock.now()))
     with pytest.raises(Stopped):
-        run_tool_calls(work, call)
+        run_tool_calls_of_turn(work, call)
     assert "c1" not in work.transcript.steps[-1].results
     records = home.journal.load(work.turn.id).records
     assert not any(isinstance(record, ActionIntent) for record in records)
@@ -203,7 +203,7 @@ def test_a_call_whose_outcome_is_unknown_is_a_result_unless_the_turn_is_given_up
     work = answered(world, SHOWN)
     work.turn = work.turn.replaced(deliveries=3)
     begins(work, SHOWN)
-    settle_intent_as_unknown(work, progress=progress)
+    settle_turn_intent_as_unknown(work, progress=progress)
     stored = world.runtime.home.journal.header(work.turn.id)
     assert (stored.deliveries, stored.crashes) == (deliveries, 0)
     assert work.transcript.steps[-1].results["c1"].state is CallState.UNKNOWN
@@ -218,7 +218,7 @@ def test_the_journal_tells_when_a_call_began_or_was_asked_about(
     agents.save(agents.get("ken").agent.replaced(policy=policy))
     work = answered(world, SHOWN)
     world.clock.advance(90)
-    run_tool_calls(work, SHOWN)
+    run_tool_calls_of_turn(work, SHOWN)
     records = world.runtime.home.journal.load(work.turn.id).records
     times = [each.at for each in records if isinstance(each, ActionIntent | ApprovalRequest)]
     assert times == [world.clock.now()]
@@ -229,11 +229,11 @@ def test_a_human_is_asked_once_although_the_turn_was_paused_meanwhile(world: Wor
     agents, journal = world.runtime.home.agents, world.runtime.home.journal
     agents.save(agents.get("ken").agent.replaced(policy=ApprovalPolicy.STRICT))
     work = answered(world, SHOWN)
-    run_tool_calls(work, SHOWN)
+    run_tool_calls_of_turn(work, SHOWN)
     journal.stop(work.turn.id, Stop(by="owner", at=world.clock.now(), pause=True))
     again = world.work(journal.resume(work.turn.id))
     assert again.turn.status is TurnStatus.RUNNING
-    run_tool_calls(again, SHOWN)
+    run_tool_calls_of_turn(again, SHOWN)
     stored = journal.load(work.turn.id)
     assert stored.turn.status is TurnStatus.WAITING
     assert sum(isinstance(each, ApprovalRequest) for each in stored.records) == 1

@@ -10,7 +10,7 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused, TooLarg
 from opencrab.domain.memory.clearance import Listeners, memory_clearance_of_turn
 from opencrab.domain.turn.action import FileWritten
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile
-from opencrab.engine.turn.cleared_files import files_of_turn, turn_file_labels
+from opencrab.engine.turn.cleared_files import files_a_turn_may_use, turn_file_labels
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.workspace.files import ABSENT, FileInfo, Files
 from tests.crash.scheduling import Killed
@@ -33,7 +33,7 @@ def put(
     work: TurnWork, path: str, text: str, *, labelled: bool = True, repeats: bool = False
 ) -> FileInfo:
     """A file that the turn writes, with its label as the engine saves it."""
-    info = files_of_turn(work, repeats=repeats).write("mika", path, text.encode())
+    info = files_a_turn_may_use(work, repeats=repeats).write("mika", path, text.encode())
     effect = FileWritten(path=path, sha256=info.sha256, size=info.size)
     if labelled and (labels := turn_file_labels(work, (effect,))):
         work.runtime.home.facts.commit(*labels)
@@ -41,7 +41,7 @@ def put(
 
 
 def paths(work: TurnWork) -> list[str]:
-    return [info.path for info in files_of_turn(work).list("mika")]
+    return [info.path for info in files_a_turn_may_use(work).list("mika")]
 
 
 def test_a_turn_that_others_hear_sees_their_files_and_published_ones(owners: TurnWork) -> None:
@@ -52,7 +52,7 @@ def test_a_turn_that_others_hear_sees_their_files_and_published_ones(owners: Tur
     assert paths(owners) == ["notes/secret.md", "notes/yui.md", "public/open.md"]
     assert paths(yui) == ["notes/yui.md", "public/open.md"]
     assert paths(ken) == ["public/open.md"]
-    files = files_of_turn(yui)
+    files = files_a_turn_may_use(yui)
     assert files.read("mika", "notes/yui.md")[1] == b"x"
     assert files.info("mika", "notes/secret.md") is None
     for read in (
@@ -68,7 +68,7 @@ def test_earlier_versions_are_for_owners_alone(owners: TurnWork) -> None:
     put(owners, "notes/yui.md", "something private")
     owners.runtime.home.files.delete("mika", "notes/yui.md")
     put(yui, "notes/yui.md", "x")
-    stored, files = files_of_turn(owners), files_of_turn(yui)
+    stored, files = files_a_turn_may_use(owners), files_a_turn_may_use(yui)
     kept = [each.version for each in stored.versions("mika", "notes/yui.md")]
     contents = {stored.read_version("mika", "notes/yui.md", version) for version in kept}
     assert contents == {b"something private", b"x"}
@@ -85,13 +85,13 @@ def test_a_label_is_that_of_the_content(owners: TurnWork) -> None:
     yui = for_person(owners, "yui")
     put(yui, "notes/yui.md", "x")
     put(owners, "notes/yui.md", "something private")
-    assert files_of_turn(yui).info("mika", "notes/yui.md") is None
+    assert files_a_turn_may_use(yui).info("mika", "notes/yui.md") is None
     with pytest.raises(Conflict):
         put(yui, "notes/yui.md", "y")
 
 
 def test_no_error_names_a_file_that_the_turn_may_not_read(owners: TurnWork) -> None:
-    yui, files = for_person(owners, "yui"), files_of_turn(for_person(owners, "yui"))
+    yui, files = for_person(owners, "yui"), files_a_turn_may_use(for_person(owners, "yui"))
     put(owners, "notes/Secret.md", "x")
     put(yui, "notes/yui.md", "x")
     for path in ("notes/Secret.md", "notes/secret.md", "notes/Secret.md/x", "notes"):
@@ -127,7 +127,7 @@ def test_a_guess_of_a_private_file_is_a_conflict_like_any_other_text(owners: Tur
     for guess in ("0000", "4711"):
         with pytest.raises(Conflict):
             put(yui, "notes/pin.md", guess)
-    assert files_of_turn(yui).info("mika", "notes/pin.md") is None
+    assert files_a_turn_may_use(yui).info("mika", "notes/pin.md") is None
 
 
 def test_a_list_leaves_out_a_file_that_somebody_else_wrote_over(owners: TurnWork) -> None:
@@ -151,15 +151,15 @@ def test_who_may_not_publish_deletes_nothing_published(owners: TurnWork) -> None
     tainted = replace(owners, turn=owners.turn.replaced(taint=True))
     for work in (tainted, for_person(owners, "yui")):
         with pytest.raises(Refused, match="is published") as caught:
-            files_of_turn(work).delete("mika", "public/open.md")
+            files_a_turn_may_use(work).delete("mika", "public/open.md")
         assert caught.value.cure
     assert paths(owners) == ["public/open.md"]
-    files_of_turn(owners).delete("mika", "public/open.md")
+    files_a_turn_may_use(owners).delete("mika", "public/open.md")
     assert paths(owners) == []
 
 
 def test_a_turn_that_reads_everything_uses_the_store_itself(owners: TurnWork) -> None:
-    assert files_of_turn(owners) is owners.runtime.home.files
+    assert files_a_turn_may_use(owners) is owners.runtime.home.files
     assert turn_file_labels(owners, (FileWritten(path="a", sha256="b", size=1),)) == ()
 
 
@@ -197,5 +197,5 @@ def test_a_name_that_a_tainted_turn_gave_has_its_mark_before_there_is_a_file(
 
 def test_a_file_that_the_engine_names_needs_no_mark(owners: TurnWork) -> None:
     tainted = replace(owners, turn=owners.turn.replaced(taint=True))
-    files_of_turn(tainted, names=False).write("mika", "data/results/1.json", b"x")
+    files_a_turn_may_use(tainted, names=False).write("mika", "data/results/1.json", b"x")
     assert owners.runtime.home.facts.page("mika", FOREIGN_NAME, limit=9) == ()

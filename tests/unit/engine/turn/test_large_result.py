@@ -10,11 +10,11 @@ from opencrab.actions import GROUPS, Registry
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import ActionCall, CallResult
 from opencrab.domain.value import Language
-from opencrab.engine.turn.call import ReadyCall, check_call
+from opencrab.engine.turn.call import ReadyCall, check_turn_call
 from opencrab.engine.turn.large_result import (
     LONGEST_LINE,
-    pageable_tool_result,
-    spill_large_result,
+    pageable_turn_result,
+    spill_large_turn_result,
 )
 from opencrab.ports.turn.action import PAGED_BYTES, RESULT_BYTES
 from tests.contract.homes import sqlite
@@ -28,14 +28,14 @@ WORDS = {"ja": "海の話をしましょう。", "en": "Let us talk about the se
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
 def test_many_short_parts_are_a_file_of_json(words: str) -> None:
     data = {"rows": [words] * 500, "count": 500}
-    suffix, content = pageable_tool_result(data)
+    suffix, content = pageable_turn_result(data)
     assert (suffix, json.loads(content)) == ("json", data)
 
 
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
 @pytest.mark.parametrize("between", ["", "\n"], ids=["one line", "many"])
 def test_a_long_text_is_a_file_of_lines_that_fit_a_page(words: str, between: str) -> None:
-    suffix, content = pageable_tool_result({"content": between.join([words] * 3_000)})
+    suffix, content = pageable_turn_result({"content": between.join([words] * 3_000)})
     assert suffix == "txt"
     assert max(map(len, content.splitlines())) <= LONGEST_LINE
     assert content.replace("\n", "").count(words.strip()) == 3_000
@@ -55,7 +55,7 @@ def data_of(house: House, number: int) -> dict[str, Any]:
 def test_a_spilled_file_is_read_page_by_page(tmp_path: Path) -> None:
     house = House(sqlite, tmp_path)
     notes = "\n".join(f"{n}行目: {WORDS['ja']}" for n in range(2_000))
-    suffix, content = pageable_tool_result({"content": notes})
+    suffix, content = pageable_turn_result({"content": notes})
     house.home.files.write("crab", f"data/results/t-c1.{suffix}", content.encode(), clean=True)
     pages = [
         Reply(calls=(("ws_read", {"path": "data/results/t-c1.txt", "offset": 1 + 200 * n}),))
@@ -92,10 +92,10 @@ def test_a_file_of_a_result_is_clean_only_if_no_foreign_words_were_read(
 ) -> None:
     work = world.begun("探して")
     work.turn = work.turn.replaced(taint=turn)
-    ready = check_call(work, ActionCall(id="c1", name="ws_list", arguments={}))
+    ready = check_turn_call(work, ActionCall(id="c1", name="ws_list", arguments={}))
     assert isinstance(ready, ReadyCall)
     found = ActionResult.ok(found=[WORDS["ja"]] * RESULT_BYTES).replaced(taint=result)
-    shown = spill_large_result(work, ready, found).data or {}
+    shown = spill_large_turn_result(work, ready, found).data or {}
     stored = world.runtime.home.files.info(work.turn.agent_id, shown["path"])
     assert stored is not None
     assert stored.clean is clean

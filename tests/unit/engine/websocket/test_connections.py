@@ -102,7 +102,8 @@ class Place:
             if connections.websocket_connection_id(each) == connection_id
         ]
         return [
-            line.text for line in connections.claim_lines_for_watcher(self.runtime.home, "s1", fact)
+            line.text
+            for line in connections.claim_lines_for_websocket(self.runtime.home, "s1", fact)
         ]
 
 
@@ -220,9 +221,9 @@ def test_of_two_functions_that_tell_one_watcher_each_line_is_told_by_one(place: 
     place.say("一")
     (stale,) = connections.websocket_watchers(place.runtime, S1)
     assert place.told() == ["一"]
-    assert not list(connections.claim_lines_for_watcher(place.runtime.home, "s1", stale))
+    assert not list(connections.claim_lines_for_websocket(place.runtime.home, "s1", stale))
     place.say("二")
-    told = connections.claim_lines_for_watcher(place.runtime.home, "s1", stale)
+    told = connections.claim_lines_for_websocket(place.runtime.home, "s1", stale)
     assert [line.text for line in told] == ["二"]
 
 

@@ -21,9 +21,9 @@ from opencrab.domain.world.binding import (
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
+    agent_vital_signs_document,
     change_agent_vital_signs,
     create_agent_vital_signs,
-    stored_agent_vital_signs,
 )
 from opencrab.engine.world.binding import (
     Reception,
@@ -59,7 +59,7 @@ def happenings(house: House) -> list[AgentEvent]:
 
 
 def signs(house: House) -> VitalSigns:
-    stored = stored_agent_vital_signs(house.runtime.home.facts, "crab")
+    stored = agent_vital_signs_document(house.runtime.home.facts, "crab")
     assert stored is not None
     return stored.read(VitalSigns)
 

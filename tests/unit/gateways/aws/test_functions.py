@@ -12,10 +12,10 @@ import pytest
 from opencrab.domain.autonomy.vital_signs import VitalSigns, heartbeat_slot
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
+from opencrab.engine.agents.vital_signs import agent_vital_signs_document, create_agent_vital_signs
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.gateways.aws.functions import delivery_of_sqs_record
+from opencrab.gateways.aws.functions import lambda_delivery_of_sqs_record
 from opencrab.ports.turn.queue import Delivery
 from tests.conftest import ROOT
 from tests.contract.homes import sqlite
@@ -138,11 +138,11 @@ def test_official_events_that_are_none_of_ours_are_buried(
 
 def test_an_official_event_is_read_as_sqs_means_it(wire: Path) -> None:
     (record,) = events(wire, "powertools-snsSqsFifoEvent")["Records"]
-    delivery = delivery_of_sqs_record(record)
+    delivery = lambda_delivery_of_sqs_record(record)
     assert (delivery.group, delivery.count) == ("powertools-test", 1)
     assert (delivery.body, delivery.receipt) == (record["body"], record["receiptHandle"])
     (record,) = events(wire, "sam-sqs-receive-message")["Records"]
-    assert delivery_of_sqs_record(record).group == ""
+    assert lambda_delivery_of_sqs_record(record).group == ""
 
 
 def test_a_delivery_that_names_nothing_is_done(function: Function) -> None:
@@ -185,7 +185,7 @@ def test_a_batch_of_beats_is_decided_one_by_one(function: Function) -> None:
         del record["attributes"]["MessageGroupId"]
     answer = function.worker.run_heartbeats({"Records": records}, Call())
     assert answer == {"batchItemFailures": [{"itemIdentifier": records[2]["messageId"]}]}
-    stored = stored_agent_vital_signs(house.runtime.home.facts, "mika")
+    stored = agent_vital_signs_document(house.runtime.home.facts, "mika")
     assert stored is not None
     after = stored.read(VitalSigns)
     assert (after.slot, after.beats) == (slot, 1), "a slot fires once, however often it is told"

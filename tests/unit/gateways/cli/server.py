@@ -23,7 +23,7 @@ from opencrab.bootstrap.local.doctor import (
 )
 from opencrab.domain.access.instance import CHALLENGE_HEADER, instance_access_proof
 from opencrab.domain.usage.aws_cost import PriceSheet
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import NewestPrices, Options, UpOptions
 from opencrab.ports.demo_world import DemoWorldProcess
 
@@ -243,4 +243,4 @@ def _built(given: frozenset[str], _language: tuple[str, ...]) -> tuple[Any, _Sta
         ),
         **{name: stage.outside(name) for name in given},
     )
-    return get_command(build_cli(stage.launch, outside)), stage
+    return get_command(build_cli_app(stage.launch, outside)), stage

@@ -44,13 +44,13 @@ EVERY_COMMAND = (
 
 LOADED = """
 import json, sys
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 
 def launch(options):
     print(json.dumps(sorted(sys.modules)))
     return 0
 
-build_cli(launch)(["up", "--port", "1"])
+build_cli_app(launch)(["up", "--port", "1"])
 """
 
 

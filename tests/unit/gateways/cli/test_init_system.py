@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from opencrab.adapters.init_system.systemd import SystemdUser
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.ports.init_system import ProgramResult
 from tests.unit.adapters.init_system.player import ProgramPlayer
@@ -32,7 +32,7 @@ def system(tmp_path: Path, player: ProgramPlayer) -> SystemdUser:
 
 
 def run(system: SystemdUser | None, *words: object, language: str = "en") -> Result:
-    cli = build_cli(lambda _: 0, Options(init_system=lambda: system))
+    cli = build_cli_app(lambda _: 0, Options(init_system=lambda: system))
     return CliRunner().invoke(cli, ["--language", language, "service", *map(str, words)])
 
 

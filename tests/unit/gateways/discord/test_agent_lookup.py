@@ -6,7 +6,10 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.discord.community import KIND
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.channel_bindings import SessionOpening, open_channel_conversation
+from opencrab.engine.conversation.channel_bindings import (
+    SessionOpening,
+    open_conversation_of_channel,
+)
 from opencrab.gateways.discord.agent_lookup import find_agent_on_discord
 from tests.discord.recording import CHANNEL, GUILD
 from tests.unit.gateways.discord.showing import HOSTILE
@@ -113,7 +116,7 @@ def test_without_a_name_the_one_of_this_place_is_meant(stage: Stage) -> None:
     stage.place("shrimp")
     assert found(stage) == "shrimp"
     opening = SessionOpening(agent_ids=("tuna",), opened_by="discord-1")
-    open_channel_conversation(stage.runtime, f"{KIND}.{CHANNEL}", opening)
+    open_conversation_of_channel(stage.runtime, f"{KIND}.{CHANNEL}", opening)
     assert found(stage) == "tuna"
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from opencrab.domain.discord.community import Presence, Spot
 from opencrab.domain.errors import Invalid, Refused, Unauthenticated, Unavailable
-from opencrab.gateways.discord_relay.bot import run_relay_bot
+from opencrab.gateways.discord_relay.bot import run_discord_relay_bot
 from opencrab.gateways.discord_relay.connection import RelayConnection
-from opencrab.gateways.discord_relay.relay import discord_relay_id_at
+from opencrab.gateways.discord_relay.relay import lowest_discord_relay_id_at
 from tests.unit.gateways.discord_relay.gateway import (
     BOT,
     GUILD,
@@ -30,7 +30,7 @@ MENTIONS = Presence(agent_id="mika", spots=(Spot(channel_id=HERE),))
 
 
 def number(n: int) -> str:
-    return str(int(discord_relay_id_at(NOW)) + n)
+    return str(int(lowest_discord_relay_id_at(NOW)) + n)
 
 
 class Crab:
@@ -65,7 +65,7 @@ class Crab:
             pauses=(0,),
         )
         with pytest.raises(Unauthenticated, match="enough"):
-            run_relay_bot(connection)
+            run_discord_relay_bot(connection)
 
     @property
     def words(self) -> list[str]:
@@ -227,7 +227,7 @@ def test_a_gateway_that_refuses_is_explained(tmp_path: Path, presence: Presence,
             pauses=(0,),
         )
         with pytest.raises((Refused, Unavailable)) as caught:
-            run_relay_bot(connection)
+            run_discord_relay_bot(connection)
     assert ("Message Content" in str(caught.value.cure)) is (said == 4014)
 
 
@@ -243,7 +243,7 @@ def test_a_token_that_is_none_is_explained(tmp_path: Path) -> None:
         memory=tmp_path / "relay.json",
     )
     with pytest.raises(Refused, match="token"):
-        run_relay_bot(connection)
+        run_discord_relay_bot(connection)
 
 
 def test_what_is_remembered_is_read_again_and_rubbish_is_nothing(tmp_path: Path) -> None:

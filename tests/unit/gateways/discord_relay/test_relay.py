@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opencrab.domain.discord.community import Presence, Spot, snowflake_time
+from opencrab.domain.discord.community import Presence, Spot, time_of_discord_snowflake
 from opencrab.gateways.discord_relay.relay import (
     OLDEST,
     PAGE,
@@ -14,7 +14,7 @@ from opencrab.gateways.discord_relay.relay import (
     Forward,
     Relay,
     RelayMessage,
-    discord_relay_id_at,
+    lowest_discord_relay_id_at,
 )
 from tests.soak import examples
 
@@ -27,7 +27,7 @@ NAMED = Presence(agent_id="ken", spots=(Spot(channel_id=THERE),))
 def said(
     number: int, channel_id: str = HERE, *, mentions: bool = False, author: str = "700"
 ) -> RelayMessage:
-    message_id = str(int(discord_relay_id_at(NOW)) + number)
+    message_id = str(int(lowest_discord_relay_id_at(NOW)) + number)
     guild = None if channel_id == PRIVATE else "42"
     return RelayMessage(message_id, channel_id, author, guild, mentions_bot=mentions, body={})
 
@@ -74,7 +74,7 @@ def test_what_was_missed_is_fetched_after_the_last_that_was_brought(relay: Relay
     brought(relay)
     relay.refetch_all()
     jobs = [relay.next(NOW), relay.next(NOW)]
-    assert jobs == [FetchPage(HERE, said(1).id), FetchPage(THERE, discord_relay_id_at(NOW))]
+    assert jobs == [FetchPage(HERE, said(1).id), FetchPage(THERE, lowest_discord_relay_id_at(NOW))]
     relay.add_message(said(4))
     relay.add_fetched_page(HERE, [said(3), said(2), said(4)])
     relay.add_fetched_page(THERE, [said(2, THERE), said(3, THERE, mentions=True)])
@@ -110,7 +110,7 @@ def test_a_fetch_that_failed_is_tried_again_and_a_channel_that_is_gone_is_forgot
     relay.refetch_all()
     relay.next(NOW)
     relay.retry_fetch(HERE)
-    assert relay.next(NOW) == FetchPage(HERE, discord_relay_id_at(NOW))
+    assert relay.next(NOW) == FetchPage(HERE, lowest_discord_relay_id_at(NOW))
     relay.forget_channel(HERE)
     assert HERE not in relay.seen
     relay.next(NOW)
@@ -123,7 +123,7 @@ def test_nothing_older_than_a_day_is_fetched() -> None:
     relay.refetch_all()
     job = relay.next(NOW)
     assert isinstance(job, FetchPage)
-    assert snowflake_time(job.after) == NOW - OLDEST
+    assert time_of_discord_snowflake(job.after) == NOW - OLDEST
 
 
 def test_a_fetch_from_before_a_new_connection_is_passed_over(relay: Relay) -> None:
@@ -131,7 +131,7 @@ def test_a_fetch_from_before_a_new_connection_is_passed_over(relay: Relay) -> No
     relay.next(NOW)
     relay.refetch_all()
     relay.add_fetched_page(HERE, [said(1)])
-    assert relay.next(NOW) == FetchPage(HERE, discord_relay_id_at(NOW))
+    assert relay.next(NOW) == FetchPage(HERE, lowest_discord_relay_id_at(NOW))
 
 
 def test_more_than_can_be_held_is_fetched_later() -> None:

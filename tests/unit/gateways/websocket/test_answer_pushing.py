@@ -15,7 +15,7 @@ from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import grant_session_access, revoke_session_access
+from opencrab.engine.access.membership import let_principal_access_session, revoke_session_access
 from opencrab.engine.conversation.key_holders import KEY_BELIEVED
 from opencrab.engine.conversation.live import VisibleKinds, WatchTarget
 from opencrab.engine.websocket import connections
@@ -235,7 +235,7 @@ def test_who_may_not_read_the_session_any_more_is_told_no_more_within_a_minute(
 ) -> None:
     runtime, home = talk.world.runtime, talk.world.runtime.home
     _, key = create_api_key(runtime, name="健", scope=Scope.CHAT)
-    grant_session_access(home.facts, home.keys, "s1", key.principal.id)
+    let_principal_access_session(home.facts, home.keys, "s1", key.principal.id)
     connections.open_websocket_connection(runtime, "k", key.hash)
     connections.start_websocket_watch(runtime, "k", S1, VisibleKinds(), None)
     talk.says("一")

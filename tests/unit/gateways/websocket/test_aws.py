@@ -10,7 +10,7 @@ import pytest
 from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import grant_session_access
+from opencrab.engine.access.membership import let_principal_access_session
 from opencrab.engine.conversation.live import WatchTarget
 from opencrab.engine.websocket import connections
 from opencrab.engine.websocket.connections import (
@@ -44,7 +44,7 @@ class Function:
             for scope in Scope
         }
         home, (_, chat) = world.runtime.home, made[Scope.CHAT]
-        grant_session_access(home.facts, home.keys, "s1", chat.principal.id)
+        let_principal_access_session(home.facts, home.keys, "s1", chat.principal.id)
         self.secrets = {scope: secret for scope, (secret, _) in made.items()}
         self.keys = {scope: key for scope, (_, key) in made.items()}
 

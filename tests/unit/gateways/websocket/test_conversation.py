@@ -9,7 +9,7 @@ import pytest
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Exhausted, Refused, Unauthenticated
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import grant_session_access, revoke_session_access
+from opencrab.engine.access.membership import let_principal_access_session, revoke_session_access
 from opencrab.engine.conversation.key_holders import KEY_BELIEVED
 from opencrab.engine.websocket.connections import (
     CONNECTION_LIVES,
@@ -38,7 +38,7 @@ class Table:
     def invite(self, session_id: str) -> None:
         """Share a session with the holder of the key."""
         home = self.world.runtime.home
-        grant_session_access(home.facts, home.keys, session_id, self.key.principal.id)
+        let_principal_access_session(home.facts, home.keys, session_id, self.key.principal.id)
 
     def sit(self) -> Conversation:
         return self.talk.enter({"authorization": f"Bearer {self.secret}"}, "")

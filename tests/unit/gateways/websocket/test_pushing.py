@@ -12,9 +12,13 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Unavailable
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import grant_session_access, revoke_session_access
+from opencrab.engine.access.membership import let_principal_access_session, revoke_session_access
 from opencrab.engine.conversation.key_holders import KEY_BELIEVED
-from opencrab.engine.conversation.live import VisibleKinds, WatchTarget, visible_session_line_kinds
+from opencrab.engine.conversation.live import (
+    VisibleKinds,
+    WatchTarget,
+    visible_conversation_line_kinds,
+)
 from opencrab.engine.websocket import connections
 from opencrab.gateways.websocket.pushing import (
     AT_ONCE,
@@ -27,7 +31,7 @@ from tests.unit.engine.known_world import World, opened
 from tests.unit.gateways.websocket.connected import Sockets
 
 S1, MIKA = WatchTarget(kind="session", id="s1"), WatchTarget(kind="agent", id="mika")
-EVERYTHING = visible_session_line_kinds(LineKind, is_owner=True)
+EVERYTHING = visible_conversation_line_kinds(LineKind, is_owner=True)
 
 
 class Slow(Sockets):
@@ -96,7 +100,7 @@ def test_who_is_no_longer_invited_is_pushed_nothing_more_within_a_minute(desk: D
     runtime = desk.world.runtime
     home = runtime.home
     _, key = create_api_key(runtime, name="健", scope=Scope.CHAT)
-    grant_session_access(home.facts, home.keys, "s1", key.principal.id)
+    let_principal_access_session(home.facts, home.keys, "s1", key.principal.id)
     connections.open_websocket_connection(runtime, "k", key.hash)
     connections.start_websocket_watch(runtime, "k", S1, VisibleKinds(), None)
     desk.world.say("一")

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.world_bus import envelope_of_eventbridge_event, eventbridge_event_detail
+from opencrab.adapters.world_bus import (
+    eventbridge_detail_of_world_envelope,
+    world_envelope_of_eventbridge_event,
+)
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.world.binding import WorldBinding
 from opencrab.engine.world.binding import bind_to_world, world_of_agent
@@ -31,7 +34,9 @@ def house(tmp_path: Path) -> Iterator[House]:
 def record(house: House, kingdom: ReferenceWorld, raw: bytes, name: str) -> dict[str, Any]:
     """A record of the queue, as the rule of the bus fills it."""
     envelope = kingdom.envelopes.open(raw).envelope
-    body = json.dumps({"source": "a.world", "detail": eventbridge_event_detail(raw, envelope)})
+    body = json.dumps(
+        {"source": "a.world", "detail": eventbridge_detail_of_world_envelope(raw, envelope)}
+    )
     arrived = int(house.clock.now().timestamp() * 1_000)
     return {"messageId": name, "body": body, "attributes": {"SentTimestamp": str(arrived)}}
 
@@ -51,7 +56,7 @@ def test_a_batch_is_taken_what_is_refused_goes_and_what_fails_comes_again(
         record(house, kingdom, kingdom.allocation(crab, 4), "m3"),
     ]
     assert world_messages_from_queue(
-        house.runtime, {"Records": records}, envelope_of_eventbridge_event
+        house.runtime, {"Records": records}, world_envelope_of_eventbridge_event
     ) == {"batchItemFailures": []}
     assert world_of_agent(house.runtime.home, "crab").units == 4
     told = caplog.text

@@ -8,7 +8,7 @@ from pydantic import Field
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
-from opencrab.domain.text.terms import share_of_terms, text_terms
+from opencrab.domain.text.terms import share_of_terms_in_text, text_terms
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, ShortText, Value
 from opencrab.ports.turn.action import Action, ActionContext
@@ -88,7 +88,7 @@ def _allowed_actions(context: ActionContext) -> tuple[Action, ...]:
 def _matching(query: str, known: list[Action]) -> list[Action]:
     """Return at most 20 actions that match the query in either language, best match first."""
     sought = text_terms(query)
-    scored = [(share_of_terms(sought, _words(action)), action) for action in known]
+    scored = [(share_of_terms_in_text(sought, _words(action)), action) for action in known]
     fitting = [(score, action) for score, action in scored if score]
     fitting.sort(key=lambda each: (-each[0], each[1].name))
     return [action for _, action in fitting[:_MATCHES]]

@@ -20,16 +20,16 @@ from opencrab.domain.discussion.outcome import (
     Points,
     TaskAnswer,
     discussion_partners,
-    is_outcome_turn,
-    is_task_answer_turn,
-    same_participant_name,
+    is_discussion_outcome_turn,
+    is_discussion_task_answer_turn,
+    same_discussion_participant_name,
 )
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
-from opencrab.domain.goals.condition import parse_conditions
+from opencrab.domain.goals.condition import parse_goal_conditions
 from opencrab.domain.goals.goal import GOAL, OPEN_GOALS, Goal, GoalSource, Line, goal_document_id
-from opencrab.domain.goals.promise import PROMISE, Promise, promise_id
-from opencrab.domain.goals.selection import PROMISES, require_valid_deadline
+from opencrab.domain.goals.promise import PROMISE, Promise, promised_goal_id
+from opencrab.domain.goals.selection import PROMISES, require_valid_goal_deadline
 from opencrab.domain.turn.action import ActionResult, Effect, GoalBegun, SpeechSent
 from opencrab.domain.value import Language, Name, ShortText, Value
 from opencrab.ports.texts import Texts
@@ -71,7 +71,7 @@ def write_outcome(arguments: WriteOutcome, context: ActionContext) -> ActionResu
 
     Only in the turn in which you are asked for it, and once.
     """
-    if not is_outcome_turn(context.turn):
+    if not is_discussion_outcome_turn(context.turn):
         raise Refused(
             "nobody asked you for an outcome in this turn", cure="say it with send_speech instead"
         )
@@ -121,8 +121,8 @@ def _task(
     now: datetime,
 ) -> OutcomeTask:
     agent = _participant_of_name(task.who, there)
-    require_valid_deadline(task.due, now)
-    parse_conditions(task.done_when or "")
+    require_valid_goal_deadline(task.due, now)
+    parse_goal_conditions(task.done_when or "")
     asked = OutcomeTask(
         number=number,
         agent_id=agent.id,
@@ -159,7 +159,7 @@ def _participant_of_name(who: str, there: dict[str, Agent]) -> Agent:
     """Return the participant of a name, or of an id; raise Invalid unless it is exactly one."""
     if who in there:
         return there[who]
-    found = [agent for agent in there.values() if same_participant_name(agent.name, who)]
+    found = [agent for agent in there.values() if same_discussion_participant_name(agent.name, who)]
     if len(found) == 1:
         return found[0]
     names = ", ".join(f"{one_line(agent.name)} ({agent.id})" for agent in there.values())
@@ -219,7 +219,7 @@ def _asked_task(
     number: int, context: ActionContext
 ) -> tuple[Document, DiscussionOutcome, OutcomeTask]:
     """Return the task that this agent is asked about; raise Refused, NotFound or Conflict."""
-    if not is_task_answer_turn(context.turn):
+    if not is_discussion_task_answer_turn(context.turn):
         raise Refused("nobody asked you about a task in this turn", cure="answer when asked")
     stored = context.reach.facts.get(INSTALLATION_FACTS, DISCUSSION_OUTCOME, context.session.id)
     if stored is None:
@@ -253,7 +253,7 @@ def _goal(task: OutcomeTask, context: ActionContext) -> tuple[Document, Goal]:
     goal = Goal(
         id=f"G{number}",
         agent_id=agent.id,
-        session_id=promise_id(context.session.id, task.number),
+        session_id=promised_goal_id(context.session.id, task.number),
         name=task.what,
         instruction=said + checked,
         source=GoalSource.SOCIAL,

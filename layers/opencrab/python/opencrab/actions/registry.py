@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar, Unpack, get_type_hints
 from opencrab.domain.access.authority import Authority, authority_permits
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import AgentState, is_skill_enabled_for_agent
+from opencrab.domain.agents.agent_state import AgentState, is_skill_in_agent_state
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -27,8 +27,8 @@ from opencrab.ports.turn.action import (
     Prepare,
     Run,
     TargetsOf,
-    never_ends_turn,
-    turn_action_error_sentence,
+    action_never_ends_turn,
+    turn_call_error_sentence,
 )
 
 Arguments = TypeVar("Arguments", bound=Value)
@@ -225,7 +225,7 @@ def _allowed_actions(
 
 def _enabled_skill_actions(skills: StandardSkills, mind: AgentState) -> frozenset[str]:
     """Return the names of the actions that the agent's enabled standard skills unlock."""
-    enabled = (skill for skill in skills.all() if is_skill_enabled_for_agent(skill, mind))
+    enabled = (skill for skill in skills.all() if is_skill_in_agent_state(skill, mind))
     return frozenset(name for skill in enabled for name in skill.actions)
 
 
@@ -246,7 +246,7 @@ def _answering(
         except (Unavailable, Changed):
             raise
         except OpenCrabError as error:
-            return ActionResult.failure(turn_action_error_sentence(error))
+            return ActionResult.failure(turn_call_error_sentence(error))
 
     if taints is None:
         return run
@@ -269,7 +269,7 @@ def _keeping_failure(prepare: Prepare) -> Prepare:
         except Unavailable:
             raise
         except OpenCrabError as error:
-            return {FAILURE: turn_action_error_sentence(error)}
+            return {FAILURE: turn_call_error_sentence(error)}
 
     return keep
 
@@ -278,7 +278,7 @@ def _always(_arguments: Any, _result: ActionResult) -> bool:
     return True
 
 
-_ENDS: dict[bool, EndsTurn] = {True: _always, False: never_ends_turn}
+_ENDS: dict[bool, EndsTurn] = {True: _always, False: action_never_ends_turn}
 
 
 def _prompt(text: str | None) -> str:

@@ -21,7 +21,7 @@ from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
 from opencrab.domain.world.binding import WORLD
-from opencrab.domain.world.catalogue import outbound_message_by_name, outbound_world_messages
+from opencrab.domain.world.catalogue import outbound_world_message_by_name, outbound_world_messages
 from opencrab.domain.world.standing import STANDING, WorldStanding
 from opencrab.ports.turn.action import ActionContext, one_line
 from opencrab.ports.world import WorldPost
@@ -50,14 +50,14 @@ def _message_excerpt(arguments: WorldSend) -> str:
 
 def _message_change(arguments: WorldSend, _context: ActionContext) -> TextChange:
     """The message in the form in which it is sent; nothing stored here is replaced."""
-    wire = outbound_message_by_name(arguments.message).to_wire(arguments.payload)
+    wire = outbound_world_message_by_name(arguments.message).to_wire(arguments.payload)
     text = json.dumps(wire, ensure_ascii=False, indent=2) + "\n"
     return TextChange(name=f"world/{arguments.message}", before=None, after=text)
 
 
 def _nonce(arguments: WorldSend, context: ActionContext) -> dict[str, Any]:
     """Return one nonce and time for all retries, so that the world accepts the message once."""
-    outbound_message_by_name(arguments.message).to_wire(arguments.payload)
+    outbound_world_message_by_name(arguments.message).to_wire(arguments.payload)
     digest = hashlib.sha256(f"world {context.key}".encode()).hexdigest()
     return {"nonce": digest[:32], "at": context.clock.now().isoformat()}
 

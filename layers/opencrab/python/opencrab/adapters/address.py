@@ -80,7 +80,7 @@ class BaseUrlRules:
             raise self._invalid("has an invalid host", _PUNYCODE)
         if self._is_metadata(host):
             raise self._invalid(f"must not be the cloud's metadata address {host!r}")
-        if parts.scheme == "http" and not is_private_address(url):
+        if parts.scheme == "http" and not is_private_url_address(url):
             raise self._invalid(f"must use https: {host!r} is not on a private network")
         return url.rstrip("/")
 
@@ -112,7 +112,7 @@ class BaseUrlRules:
         )
 
 
-def is_public_address(number: str) -> bool:
+def is_public_ip_address(number: str) -> bool:
     """Check whether an IP address is publicly routable.
 
     An IPv6 address that embeds an IPv4 address (mapped, 6to4, NAT64) is judged by the IPv4 address.
@@ -125,7 +125,7 @@ def is_public_address(number: str) -> bool:
     return isinstance(address, ipaddress.IPv4Address) or address in _GLOBAL_UNICAST
 
 
-def is_private_address(url: str) -> bool:
+def is_private_url_address(url: str) -> bool:
     """Check, by its form alone, whether a URL's host is local or on a private network."""
     host = _host(url)
     address = _numeric(host)
@@ -135,7 +135,7 @@ def is_private_address(url: str) -> bool:
     return bool(host) and ("." not in host or host.endswith(LOCAL_SUFFIXES))
 
 
-def is_this_machine(url: str) -> bool:
+def is_url_of_this_machine(url: str) -> bool:
     """Check whether a URL's host is the local machine (loopback or `localhost`)."""
     host = _host(url)
     address = _numeric(host)

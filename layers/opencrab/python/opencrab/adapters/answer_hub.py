@@ -29,7 +29,7 @@ class HubSubscription:
         with self._lock:
             was_empty = not self._parts
             before = self._parts.get((part.turn_id, part.n))
-            joined = join_answer_parts(before, part)
+            joined = _join_answer_parts(before, part)
             size = self._size + len(joined.text) - (len(before.text) if before else 0)
             if size <= MOST_CHARACTERS:
                 self._parts[part.turn_id, part.n], self._size = joined, size
@@ -81,7 +81,7 @@ class AnswerHub:
             if part.ended:
                 self._running.pop(call, None)
             else:
-                self._running[call] = join_answer_parts(self._running.get(call), part)
+                self._running[call] = _join_answer_parts(self._running.get(call), part)
             boxes = [box for box in self._boxes if box.wants(part.session_id, part.agent_id)]
         # Each gets it; who has not taken the last part yet was woken for that.
         were_empty = [box.put(part) for box in boxes]
@@ -89,7 +89,7 @@ class AnswerHub:
             self._wake(part.session_id)
 
 
-def join_answer_parts(before: AnswerPart | None, part: AnswerPart) -> AnswerPart:
+def _join_answer_parts(before: AnswerPart | None, part: AnswerPart) -> AnswerPart:
     """Return one part that says what two in a row said."""
     if before is None or part.starts_over:
         return part

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from opencrab.adapters.search_rows import search_row_micros
+from opencrab.adapters.search_rows import search_row_microseconds
 from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import SearchRow
 
@@ -29,11 +29,13 @@ class ForgottenRows:
                 self._lines.setdefault(lines.session_id, []).append((lines.first, lines.last))
             self._refs.update(mark.refs)
             if mark.everything:
-                self.until = max(mark.at, self.until or mark.at, key=search_row_micros)
+                self.until = max(mark.at, self.until or mark.at, key=search_row_microseconds)
 
     def has(self, row: SearchRow) -> bool:
         """Check whether a row was erased."""
-        if self.until is not None and search_row_micros(row.at) <= search_row_micros(self.until):
+        if self.until is not None and search_row_microseconds(row.at) <= search_row_microseconds(
+            self.until
+        ):
             return True
         if row.ref:
             return row.id in self._refs

@@ -85,7 +85,7 @@ class LambdaSearch:
         return Unavailable(f"function {self._function_name!r} {why}", cure=cure)
 
 
-def answer_search(
+def answer_lambda_search(
     search: Search, question: Mapping[str, Any], at_most: int = LARGEST_ANSWER
 ) -> dict[str, Any]:
     """Handle a search request inside the invoked function; our errors become part of the response.

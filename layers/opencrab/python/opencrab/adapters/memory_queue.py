@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from opencrab.ports.clock import Clock
-from opencrab.ports.turn.queue import Delivery, Queue, check_turn_queue_delay
+from opencrab.ports.turn.queue import Delivery, Queue, require_turn_queue_delay
 
 DEDUPLICATION = timedelta(minutes=5)
 _IDLE_SECONDS = 60.0
@@ -54,7 +54,7 @@ class MemoryQueue:
         self._sent = _Sent()
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
-        check_turn_queue_delay(delay_seconds, ordered=False)
+        require_turn_queue_delay(delay_seconds, ordered=False)
         now = self._clock.now()
         with self._changed:
             if self._sent.add(deduplication, now):

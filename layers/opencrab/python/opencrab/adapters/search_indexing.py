@@ -9,7 +9,7 @@ from opencrab.domain.errors import Unavailable
 _log = logging.getLogger(__name__)
 
 
-def update_each_index(
+def update_search_index_of_each(
     hints: Mapping[str, ChangeHint], update: Callable[[str, ChangeHint], object]
 ) -> None:
     """Update each agent's index, then raise the last Unavailable, so that all is told again."""

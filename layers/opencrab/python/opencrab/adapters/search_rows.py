@@ -28,9 +28,9 @@ from opencrab.domain.memory.memory import (
 from opencrab.domain.memory.search_row import (
     RowKind,
     SearchRow,
+    memory_search_row_of_experience,
     memory_search_row_of_line,
     search_row_of_curated_memory,
-    search_row_of_experience,
     search_row_of_summary,
 )
 from opencrab.domain.memory.summary import SUMMARY, Summary, memory_summary_document_id
@@ -200,7 +200,7 @@ class SearchRowReader:
     def read_document_row(self, agent_id: str, kind: str, fact_id: str) -> SearchRow | None:
         """Return a document of one of the KEPT kinds as a row; None if it is gone or retired."""
         fact = self._facts.get(agent_id, kind, fact_id)
-        return None if fact is None else row_of_fact(fact)
+        return None if fact is None else _row_of_fact(fact)
 
     def lines_after(self, agent_id: str, reached: Mapping[str, int]) -> Iterator[Batch]:
         """Yield the lines of sessions after these numbers; sessions of others yield nothing."""
@@ -324,18 +324,18 @@ class SearchRowReader:
         return (fact for fact in all_pages(self._facts, agent_id, kind) if fact.id in refs)
 
 
-def row_of_fact(fact: Document) -> SearchRow | None:
+def _row_of_fact(fact: Document) -> SearchRow | None:
     """Convert a document of a searchable kind to a row; None if it is retired."""
     if fact.kind == MEMORY:
         return search_row_of_curated_memory(fact.read(Memory))
     if fact.kind == EXPERIENCE:
         lived = fact.read(Experience)
-        return None if lived.retired_at else search_row_of_experience(lived)
+        return None if lived.retired_at else memory_search_row_of_experience(lived)
     return search_row_of_summary(fact.read(Summary))
 
 
 def _rows(facts: Iterable[Document]) -> tuple[SearchRow, ...]:
-    return tuple(row for row in map(row_of_fact, facts) if row is not None)
+    return tuple(row for row in map(_row_of_fact, facts) if row is not None)
 
 
 def search_row_ref(kind: str, fact_id: str) -> str:
@@ -383,11 +383,11 @@ def _unread_after(known: str, at: datetime | None, now: datetime) -> str:
     return max(earlier, min(known, new_ulid(_milliseconds(at - LATE), b"")))
 
 
-def search_row_micros(at: datetime) -> int:
+def search_row_microseconds(at: datetime) -> int:
     """Return microseconds since 1970; a time without a zone is taken as UTC."""
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
-def search_row_time(microseconds: int) -> datetime:
+def time_of_search_row(microseconds: int) -> datetime:
     """Return the UTC time of a number of microseconds since 1970."""
     return _EPOCH + microseconds * _MICROSECOND

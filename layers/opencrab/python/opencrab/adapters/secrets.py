@@ -19,7 +19,7 @@ from opencrab.adapters.aws_client import (
     aws_unavailable_error,
     is_aws_forbidden,
 )
-from opencrab.domain.access.secret import require_secret
+from opencrab.domain.access.secret import require_storable_secret
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
@@ -83,7 +83,7 @@ class _KeptSecrets:
 
     def put(self, name: str, value: str, write: Callable[[], object]) -> None:
         """Write one secret, after checking that the store stays within its limits."""
-        require_secret(name, value)
+        require_storable_secret(name, value)
         with self._lock:
             values = _require_within_limits(self._read() | {name: value}, self._place)
             write()

@@ -20,7 +20,7 @@ from opencrab.adapters.aws_client import (
     aws_unavailable_error,
 )
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
-from opencrab.ports.turn.queue import Delivery, check_turn_queue_delay
+from opencrab.ports.turn.queue import Delivery, require_turn_queue_delay
 
 MOVED_BY_SQS = "received too often"
 """The reason of dead letters that SQS moved by itself: it writes none."""
@@ -135,7 +135,7 @@ class SqsQueue:
     ) -> None:
         _check(body, url)
         fifo = url.endswith(_FIFO)
-        check_turn_queue_delay(delay_seconds, ordered=fifo)
+        require_turn_queue_delay(delay_seconds, ordered=fifo)
         given: dict[str, Any] = {"QueueUrl": url, "MessageBody": body}
         attributes = {} if reason is None else {_REASON: reason}
         if fifo:

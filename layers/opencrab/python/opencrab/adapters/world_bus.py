@@ -30,7 +30,9 @@ class EventBridgeBus:
         entry = {
             "Source": SOURCE,
             "DetailType": DETAIL_TYPE,
-            "Detail": json.dumps(eventbridge_event_detail(raw, envelope), separators=(",", ":")),
+            "Detail": json.dumps(
+                eventbridge_detail_of_world_envelope(raw, envelope), separators=(",", ":")
+            ),
             "EventBusName": self._bus,
         }
         try:
@@ -47,7 +49,7 @@ class EventBridgeBus:
             )
 
 
-def eventbridge_event_detail(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
+def eventbridge_detail_of_world_envelope(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
     """Return the `detail` of an event that carries an envelope."""
     return {
         "v": 1,
@@ -59,7 +61,7 @@ def eventbridge_event_detail(raw: bytes, envelope: WorldEnvelope) -> dict[str, A
     }
 
 
-def envelope_of_eventbridge_event(body: str) -> bytes:
+def world_envelope_of_eventbridge_event(body: str) -> bytes:
     """Return the envelope in an event as SQS delivers it; raise Invalid."""
     if len(body) > 2 * _DETAIL_BYTES:
         raise Invalid("the event is too large for an envelope")

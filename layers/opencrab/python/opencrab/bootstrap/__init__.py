@@ -6,6 +6,6 @@
 
 def main() -> None:
     """Run the `opencrab` command."""
-    from opencrab.bootstrap.local.entry import command
+    from opencrab.bootstrap.local.entry import run_local_command
 
-    command()
+    run_local_command()

@@ -33,7 +33,7 @@ def configured_actions(
 ) -> ActionParts:
     """Build the registry of actions, without those that the settings do not configure."""
     web, web_search, absent = configured_web_access(configured, carrier)
-    skills = FileSkills(settings.skills_folder())
+    skills = FileSkills(settings.skills_folder_setting())
     return ActionParts(
         actions=Registry(GROUPS, skills, absent),
         search=search,

@@ -96,11 +96,11 @@ def sign_bedrock_request(method: str, url: str, body: bytes, region: str) -> dic
         aws_process_credentials,
     )
     from opencrab.adapters.door.aws import Credentials, Signer
-    from opencrab.adapters.providers.wire.address import is_this_machine
+    from opencrab.adapters.providers.wire.address import is_url_of_this_machine
     from opencrab.adapters.system_clock import SystemClock
 
     parts = urlsplit(url)
-    if not ((parts.hostname or "").endswith(_AWS_HOSTS) or is_this_machine(url)):
+    if not ((parts.hostname or "").endswith(_AWS_HOSTS) or is_url_of_this_machine(url)):
         raise Unavailable(
             f"{parts.netloc!r} is no address of AWS: AWS credentials are not sent there",
             cure="set base_url to an address that ends with amazonaws.com, or use a key of its own",

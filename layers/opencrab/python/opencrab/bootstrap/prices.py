@@ -23,13 +23,13 @@ def configured_nightly_price_update(
     def price(runtime: "Runtime") -> int:
         if not url:
             return 0
-        from opencrab.adapters.providers.catalogue.prices import newest_catalogue_prices
+        from opencrab.adapters.providers.catalogue.prices import newest_provider_prices
         from opencrab.engine.models.price_list import update_public_model_prices
 
         today = runtime.clock.now().date()
 
         def fetch(known: "Mapping[str, Price | None]", limits: "Mapping[str, int]") -> "NewPrices":
-            return newest_catalogue_prices(transport(), url, known, today, limits=limits)
+            return newest_provider_prices(transport(), url, known, today, limits=limits)
 
         return update_public_model_prices(runtime, fetch)[0]
 

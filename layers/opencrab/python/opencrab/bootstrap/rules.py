@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from opencrab.domain.agents.heartbeat import (
     LONGEST_SECONDS,
     SHORTEST_SECONDS,
+    is_agent_time_zone_name,
     is_prime_agent_interval,
-    is_time_zone,
     prime_agent_interval,
 )
 from opencrab.domain.autonomy.settings import Autonomy
@@ -19,7 +19,7 @@ from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Rules
-from opencrab.settings import Settings, machine_time_zone
+from opencrab.settings import Settings, machine_time_zone_setting
 
 Section = TypeVar("Section", bound=Value)
 
@@ -71,8 +71,8 @@ def _time_zone(configured: Settings) -> str:
     """Return the installation's time zone: the one that is set, or this machine's."""
     name = str(configured.get("agent.time_zone")).strip()
     if name in {"", "local"}:
-        return machine_time_zone()
-    if not is_time_zone(name):
+        return machine_time_zone_setting()
+    if not is_agent_time_zone_name(name):
         raise Invalid(
             f"agent.time_zone is {name!r}, which is no IANA time zone",
             field="agent.time_zone",

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.text.hidden import hidden_in_name
+from opencrab.domain.text.hidden import hidden_text_in_name
 from opencrab.domain.value import Name
 
 _CURE = "type it again without them"
@@ -31,7 +31,7 @@ NewName = Annotated[Name, AfterValidator(_visible)]
 
 
 def _problem(name: str) -> str:
-    hidden = hidden_in_name(name)
+    hidden = hidden_text_in_name(name)
     if not hidden:
         return ""
     return f"must not have invisible characters or direction marks (U+{ord(hidden):04X})"

@@ -59,7 +59,7 @@ class Value(BaseModel):
         return self.model_dump_json(exclude_defaults=True)
 
 
-def is_json(value: Any) -> bool:
+def is_json_value(value: Any) -> bool:
     """Check whether a value survives JSON unchanged: finite, valid Unicode, not too deep."""
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False)
@@ -89,7 +89,7 @@ class Language(StrEnum):
     EN = "en"
 
 
-def join_surrogates(text: Any) -> Any:
+def value_with_surrogates_joined(text: Any) -> Any:
     """Return a text with surrogate pairs joined and lone surrogates replaced.
 
     Streams cut an emoji in two, and JSON may escape one half of it; no store accepts that.
@@ -122,7 +122,7 @@ def _within_message(text: str) -> str:
 _LINE_BREAKERS = {"Cc", "Cs", "Zl", "Zp"}
 
 
-def plain_name(text: str) -> str:
+def plain_name_value(text: str) -> str:
     """Return the text if it is one line without control characters; raises ValueError."""
     if any(unicodedata.category(character) in _LINE_BREAKERS for character in text):
         raise ValueError("must be one line without control characters: remove them")
@@ -140,7 +140,7 @@ Text = Annotated[str, AfterValidator(_plain_text)]
 Stripped = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_plain_text)]
 """Text without white space around it; length constraints count the stripped text."""
 
-Received = Annotated[str, BeforeValidator(join_surrogates)]
+Received = Annotated[str, BeforeValidator(value_with_surrogates_joined)]
 """Text from a model or a vendor, repaired instead of rejected: no user could correct it."""
 
 ShortText = Annotated[Text, StringConstraints(max_length=4_000)]
@@ -148,7 +148,7 @@ ShortText = Annotated[Text, StringConstraints(max_length=4_000)]
 Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=100),
-    AfterValidator(plain_name),
+    AfterValidator(plain_name_value),
     BeforeValidator(_normalize_nfc),
 ]
 """One line that a person reads: 1 to 100 characters, NFC."""

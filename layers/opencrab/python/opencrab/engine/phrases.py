@@ -22,12 +22,16 @@ _FAULTS = Texts(__file__, "faults")
 _CAUSES = Texts(__file__, "causes")
 
 
-def failure_phrase(why: str, language: Language, fault: Fault | None = None, kind: str = "") -> str:
+def phrase_for_failure(
+    why: str, language: Language, fault: Fault | None = None, kind: str = ""
+) -> str:
     """Return the sentence for a failed answer, wholly in the agent's language."""
-    return system_phrase("failed", language, why=fault_phrase(why, language, fault, kind))
+    return system_phrase("failed", language, why=phrase_for_fault(why, language, fault, kind))
 
 
-def fault_phrase(why: str, language: Language, fault: Fault | None = None, kind: str = "") -> str:
+def phrase_for_fault(
+    why: str, language: Language, fault: Fault | None = None, kind: str = ""
+) -> str:
     """Return the reason of a failure: by fault or kind if they have a text, else `why`.
 
     `why` is English, or a sentence of ours in the agent's language; `kind` is the name of an
@@ -43,7 +47,7 @@ def fault_phrase(why: str, language: Language, fault: Fault | None = None, kind:
 _HIRAGANA = re.compile("[\u3041-\u3096]")
 
 
-def is_frozen_notice(text: str) -> bool:
+def is_phrase_of_frozen_turn(text: str) -> bool:
     """Check whether a text is the notice of a turn that was frozen.
 
     A turn's header keeps its notice, and nothing else that tells a freeze from another stop.
@@ -51,7 +55,7 @@ def is_frozen_notice(text: str) -> bool:
     return any(text in _SENTENCES[key].values() for key in ("frozen", "frozen_in_answer"))
 
 
-def is_takeover_notice(text: str) -> bool:
+def is_phrase_of_takeover(text: str) -> bool:
     """Check whether a text is the notice of a turn whose request the next answer covers too."""
     return any(text in _SENTENCES[key].values() for key in ("taken_over", "taken_over_in_answer"))
 
@@ -61,7 +65,7 @@ _CURES = Texts(__file__, "cures")
 _WITHOUT_DAYS = {"turn", "session"}
 
 
-def budget_phrase(
+def phrase_for_used_up_budget(
     scope: str | None,
     language: Language,
     limits: Limits | None = None,

@@ -7,7 +7,7 @@ from typing import Any
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Refused, Unavailable
 from opencrab.domain.world.binding import WORLD, WorldBinding, WorldEnvelope, world_private_key_name
-from opencrab.domain.world.catalogue import outbound_message_by_name
+from opencrab.domain.world.catalogue import outbound_world_message_by_name
 from opencrab.domain.world.standing import STANDING, WorldStanding
 from opencrab.ports.documents import Documents
 from opencrab.ports.world import WorldLink
@@ -60,7 +60,7 @@ class WorldOutbox:
         at: datetime,
         charge: int = 1,
     ) -> WorldBinding:
-        message = outbound_message_by_name(name)
+        message = outbound_world_message_by_name(name)
         body = message.to_wire(payload)
         world = self.place(agent_id)
         envelope = WorldEnvelope(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from opencrab.adapters.dynamodb.conversation.line import (
     line_from_dynamodb_item,
     line_to_dynamodb_item,
-    number_session_lines,
+    number_dynamodb_lines,
 )
 from opencrab.adapters.dynamodb.home import Stores, stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.item import to_item_microseconds
@@ -131,7 +131,7 @@ def test_any_line_comes_back_exactly(sequence: int, **fields: Any) -> None:
 
 
 def test_lines_are_numbered_after_the_last_one_and_know_what_they_answer() -> None:
-    first, second = number_session_lines([line(), line(ENGLISH, group_line=2)], last=41)
+    first, second = number_dynamodb_lines([line(), line(ENGLISH, group_line=2)], last=41)
     assert (first.sequence, first.group_line) == (42, 42)
     assert (second.sequence, second.group_line) == (43, 2)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from opencrab.adapters.dynamodb.item import Item
 from opencrab.adapters.dynamodb.turn.header import (
     SCHEMA,
+    dynamodb_turn_sweep_time,
     turn_from_dynamodb_item,
-    turn_sweep_time,
     turn_to_dynamodb_item,
 )
 from opencrab.domain.access.authority import Authority, Source
@@ -105,7 +105,9 @@ def test_the_sweep_looks_early_and_never_late() -> None:
         at = later(seconds)
         assert (
             timedelta()
-            <= at - NOW - timedelta(microseconds=turn_sweep_time(at) - turn_sweep_time(NOW))
+            <= at
+            - NOW
+            - timedelta(microseconds=dynamodb_turn_sweep_time(at) - dynamodb_turn_sweep_time(NOW))
             < (timedelta(minutes=5))
         )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.dynamodb.item import Item, item_time_to_live, to_attribute
+from opencrab.adapters.dynamodb.item import Item, item_time_to_live, to_dynamodb_attribute
 from opencrab.adapters.dynamodb.table import PATIENT_PAUSES, PAUSES, put_item
 from opencrab.adapters.dynamodb.usage.counters import SCHEMA, SHARDS, DynamoTallies
 from opencrab.adapters.dynamodb.usage.ledger import JUDGING, DynamoUsage, usage_row_to_dynamodb_item
@@ -67,7 +67,7 @@ def test_what_was_counted_never_expires_and_who_was_active_does(dynamo: Dynamo) 
     assert "ttl" not in item
     active = dynamo.table.get(f"ACTIVE#{DAY}", "hana")
     assert active is not None
-    assert active["ttl"] == to_attribute(item_time_to_live(NOW + ACTIVE_KEPT))
+    assert active["ttl"] == to_dynamodb_attribute(item_time_to_live(NOW + ACTIVE_KEPT))
 
 
 def early(dynamo: Dynamo, row: UsageRow, shard: int) -> None:

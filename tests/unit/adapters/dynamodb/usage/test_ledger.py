@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
-from opencrab.adapters.dynamodb.item import item_time_to_live, to_attribute
+from opencrab.adapters.dynamodb.item import item_time_to_live, to_dynamodb_attribute
 from opencrab.adapters.dynamodb.usage.ledger import (
     DynamoUsage,
     usage_row_from_dynamodb_item,
@@ -67,7 +67,7 @@ def test_a_row_expires_if_it_is_wanted_also_after_a_change(dynamo: Dynamo) -> No
     usage.judge("hana", usage_row(1).id, Judgement(quality_score=0.5))
     usage.settle("hana", lost().id, Settlement(cost=1, held=9_000, by="所有者", at=NOW))
     items = dynamo.table.query("USAGE#hana#2026-02", "0", "~")
-    expected = to_attribute(item_time_to_live(NOW + KEPT))
+    expected = to_dynamodb_attribute(item_time_to_live(NOW + KEPT))
     assert [item["ttl"] for item in items] == [expected, expected]
     assert usage.rows("hana")[0].settlement is not None
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.anthropic.replay import (
+    anthropic_blocks_to_replay,
     anthropic_history_is_append_only,
     anthropic_replay_blocks,
     anthropic_tool_name,
-    replayed_blocks,
 )
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import ChatMessage
@@ -55,22 +55,25 @@ def test_newer_models_bind_their_thoughts_to_all_that_came_before(
     model: str, *, bound: bool
 ) -> None:
     assert anthropic_history_is_append_only(model) is bound
-    assert (replayed_blocks([SIGNED, USE], model) is None) is bound
+    assert (anthropic_blocks_to_replay([SIGNED, USE], model) is None) is bound
 
 
 def test_an_answer_without_thoughts_keeps_nothing() -> None:
-    assert replayed_blocks([{"type": "text", "text": "はい"}, USE], "claude-sonnet-5") is None
+    assert (
+        anthropic_blocks_to_replay([{"type": "text", "text": "はい"}, USE], "claude-sonnet-5")
+        is None
+    )
 
 
 def test_a_thought_without_signature_is_not_kept() -> None:
-    assert replayed_blocks([{**SIGNED, "signature": ""}, USE], "tiny") is None
+    assert anthropic_blocks_to_replay([{**SIGNED, "signature": ""}, USE], "tiny") is None
 
 
 def test_what_is_kept_comes_back_from_the_journal_as_it_was() -> None:
     hidden = {"type": "thinking", "thinking": "", "signature": "EooC"}
     other = {"type": "server_tool_use"}
     blocks: list[dict[str, Any]] = [SIGNED, {"type": "text", "text": "では"}, USE, hidden, other]
-    kept = json.loads(json.dumps(replayed_blocks(blocks, "claude-sonnet-5")))
+    kept = json.loads(json.dumps(anthropic_blocks_to_replay(blocks, "claude-sonnet-5")))
     said = ChatMessage(
         "assistant", "", calls=(ActionCall(id="c", name="x", arguments={}),), replay=kept
     )

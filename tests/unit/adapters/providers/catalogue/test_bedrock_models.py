@@ -7,7 +7,7 @@ from opencrab.adapters.providers.catalogue.bedrock_models import bedrock_model_f
 from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
 from opencrab.domain.money.budget import Price
 
-FACTS = ModelFacts(listing=settings.listed_models)
+FACTS = ModelFacts(listing=settings.public_prices_of_settings)
 VIRGINIA = "https://bedrock-runtime.us-east-1.amazonaws.com"
 TOKYO = "https://bedrock-runtime.ap-northeast-1.amazonaws.com"
 
@@ -55,5 +55,5 @@ def test_outside_of_the_us_a_price_is_not_taken_too_low() -> None:
 
 def test_an_owners_price_is_taken_as_it_is() -> None:
     price = Price(input_per_million=7, output_per_million=9)
-    own = ModelFacts({"bedrock:m": ModelSettings(price=price)}, settings.listed_models)
+    own = ModelFacts({"bedrock:m": ModelSettings(price=price)}, settings.public_prices_of_settings)
     assert bedrock_model_facts(own, "bedrock", "m", TOKYO).price == price

@@ -8,9 +8,9 @@ from opencrab.adapters.providers.catalogue.configuration import (
     MANNERS,
     ModelsSettings,
     ProviderSettings,
-    model_catalogue_settings,
+    provider_catalogue_settings,
 )
-from opencrab.adapters.providers.catalogue.model_facts import ModelSettings, own_facts
+from opencrab.adapters.providers.catalogue.model_facts import ModelSettings, catalogue_facts
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions, Use
 from opencrab.domain.money.budget import Price
@@ -37,7 +37,7 @@ PRICING = {
 
 
 def test_the_tables_become_settings() -> None:
-    found = model_catalogue_settings(LLM, PRICING, {"anthropic": "ANTHROPIC_API_KEY"})
+    found = provider_catalogue_settings(LLM, PRICING, {"anthropic": "ANTHROPIC_API_KEY"})
     assert found.default == "openai:gpt-4o-mini"
     assert found.aliases == {"速い": "ollama:llama3.1:8b"}
     kinds = {name: provider.kind for name, provider in found.providers.items()}
@@ -49,23 +49,23 @@ def test_the_tables_become_settings() -> None:
 
 
 def test_an_empty_configuration_thinks_with_the_scripted_model() -> None:
-    assert model_catalogue_settings({}, {}) == ModelsSettings(default="scripted:")
+    assert provider_catalogue_settings({}, {}) == ModelsSettings(default="scripted:")
 
 
 def test_every_provider_knows_where_its_key_is_set() -> None:
-    providers = model_catalogue_settings(LLM, {}).providers
+    providers = provider_catalogue_settings(LLM, {}).providers
     assert providers["openai"].key_name == "OPENAI_API_KEY"
     assert providers["my-box"].key_name == "BOX"
-    own = model_catalogue_settings({"providers": {"my-box.2": {}}}, {}).providers["my-box.2"]
+    own = provider_catalogue_settings({"providers": {"my-box.2": {}}}, {}).providers["my-box.2"]
     assert own.key_name == "MY_BOX_2_API_KEY"
 
 
 def test_a_key_is_not_shown() -> None:
-    assert "sk-1" not in repr(model_catalogue_settings(LLM, PRICING))
+    assert "sk-1" not in repr(provider_catalogue_settings(LLM, PRICING))
 
 
 def test_a_price_is_exact_in_millionths_of_a_dollar() -> None:
-    facts = own_facts(PRICING)
+    facts = catalogue_facts(PRICING)
     mini = facts["openai:gpt-4o-mini"]
     assert mini.price == Price(input_per_million=150_000, output_per_million=600_000)
     assert mini.max_input_tokens == 128_000
@@ -123,13 +123,13 @@ def test_a_price_is_exact_in_millionths_of_a_dollar() -> None:
 )
 def test_a_mistake_is_named_with_its_place(llm: dict[str, Any], field: str) -> None:
     with pytest.raises(Invalid) as caught:
-        model_catalogue_settings(llm, {})
+        provider_catalogue_settings(llm, {})
     assert caught.value.field == field
     assert caught.value.cure
 
 
 def test_settings_with_one_more_provider_leave_the_old_ones_alone() -> None:
-    before = model_catalogue_settings(LLM, {})
+    before = provider_catalogue_settings(LLM, {})
     after = before.with_provider(ProviderSettings("ollama", "ollama", "http://gpu:11434"))
     assert after.providers["ollama"].base_url == "http://gpu:11434"
     assert before.providers["ollama"].base_url == "http://localhost:11434"
@@ -142,16 +142,16 @@ def test_settings_with_one_more_provider_leave_the_old_ones_alone() -> None:
 def test_a_fallback_that_names_one_model_twice_under_two_names_is_refused() -> None:
     llm = {"aliases": {"a": "scripted:rules"}, "fallback": {"chain": ["a", "scripted:rules"]}}
     with pytest.raises(Invalid, match="'a' and as 'scripted:rules'"):
-        model_catalogue_settings(llm, {})
+        provider_catalogue_settings(llm, {})
 
 
 def test_a_circle_of_aliases_is_drawn() -> None:
     with pytest.raises(Invalid, match="a → b → a"):
-        model_catalogue_settings({"aliases": {"a": "b", "b": "a"}}, {})
+        provider_catalogue_settings({"aliases": {"a": "b", "b": "a"}}, {})
 
 
 def test_uses_fallback_and_selection_are_read() -> None:
-    found = model_catalogue_settings(
+    found = provider_catalogue_settings(
         LLM
         | {
             "models": {"thinking": {"provider": "openai", "model": "o3"}, "creative": "速い"},
@@ -166,7 +166,7 @@ def test_uses_fallback_and_selection_are_read() -> None:
 
 
 def test_each_use_has_its_manner_and_keeps_it_where_nothing_is_said() -> None:
-    found = model_catalogue_settings({"uses": {"conversation": {"stop": ["。"]}}}, {}).manners
+    found = provider_catalogue_settings({"uses": {"conversation": {"stop": ["。"]}}}, {}).manners
     assert found[Use.CONVERSATION] == CallOptions(temperature=0.7, stop=("。",))
     assert found[Use.THINKING] == MANNERS[Use.THINKING] == CallOptions(timeout_seconds=120)
     assert MANNERS[Use.TOOL_CALLING].temperature == 0.1
@@ -175,7 +175,7 @@ def test_each_use_has_its_manner_and_keeps_it_where_nothing_is_said() -> None:
 def test_a_kept_key_wins_over_the_configured_one() -> None:
     keys = {"OPENAI_API_KEY": "sk-kept", "ANTHROPIC_API_KEY": "sk-ant"}
     missing = {"anthropic": "ANTHROPIC_API_KEY"}
-    found = model_catalogue_settings(LLM, {}, missing, stored_key=keys.get).providers
+    found = provider_catalogue_settings(LLM, {}, missing, stored_key=keys.get).providers
     assert found["openai"].api_key == "sk-kept"
     assert (found["anthropic"].api_key, found["anthropic"].missing) == ("sk-ant", "")
     assert found["ollama"].api_key == ""
@@ -183,25 +183,25 @@ def test_a_kept_key_wins_over_the_configured_one() -> None:
 
 def test_flags_and_times_may_come_as_text_from_the_environment() -> None:
     table = {"private": "true", "stream": "0", "enabled": "False", "timeout_seconds": "1.5"}
-    found = model_catalogue_settings({"providers": {"box": table}}, {}).providers["box"]
+    found = provider_catalogue_settings({"providers": {"box": table}}, {}).providers["box"]
     assert (found.private, found.stream, found.enabled) == (True, False, False)
     assert found.timeout_seconds == 1.5
 
 
 def test_only_one_model_thinks_when_it_is_chosen_for_everything() -> None:
     llm = LLM | {"models": {"thinking": "openai:o3"}, "fallback": {"chain": ["openai"]}}
-    only = model_catalogue_settings(llm, {}).with_single_model("ollama:x")
+    only = provider_catalogue_settings(llm, {}).with_single_model("ollama:x")
     assert (only.default, only.uses, only.fallback) == ("ollama:x", {}, ())
 
 
 def test_a_key_is_never_named_after_another_variable_that_is_missing() -> None:
     llm = {"providers": {"box": {"base_url": ""}, "own": {}}}
     missing = {"box": "BOX_URL", "own": "OWN_SECRET"}
-    found = model_catalogue_settings(llm, {}, missing, key_names={"own": "OWN_SECRET"}).providers
+    found = provider_catalogue_settings(llm, {}, missing, key_names={"own": "OWN_SECRET"}).providers
     assert (found["box"].key_name, found["box"].missing) == ("BOX_API_KEY", "BOX_URL")
     assert (found["own"].key_name, found["own"].missing) == ("OWN_SECRET", "OWN_SECRET")
     kept = {"OWN_SECRET": "sk-own", "BOX_API_KEY": "sk-box"}
-    opened = model_catalogue_settings(
+    opened = provider_catalogue_settings(
         llm, {}, missing, key_names={"own": "OWN_SECRET"}, stored_key=kept.get
     ).providers
     assert (opened["own"].api_key, opened["own"].missing) == ("sk-own", "")

@@ -12,7 +12,7 @@ from opencrab.adapters.providers.catalogue.merge import (
     apply_catalogue_provider_change,
     merge_catalogue_preferences,
 )
-from opencrab.domain.access.origin import key_origin_seal, origin_of
+from opencrab.domain.access.origin import browser_origin_of_url, key_origin_seal
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import DatedPrice, Preferences, ProviderChange
 from opencrab.domain.models.routing import Use
@@ -118,7 +118,7 @@ def test_an_address_that_is_given_is_not_missing_any_more() -> None:
         "azure", "azure", api_key="k", key_name="AZURE_KEY", missing="AZURE_ENDPOINT"
     )
     url = "https://n.openai.azure.com"
-    origin = origin_of(url)
+    origin = browser_origin_of_url(url)
     change = {
         "azure": ProviderChange(
             base_url=url, key_origin=origin, key_seal=key_origin_seal(origin, "k")
@@ -158,7 +158,7 @@ def test_another_path_of_the_same_origin_keeps_the_key(url: str) -> None:
 
 @pytest.mark.parametrize(("key", "sent"), [("sk-new", "sk-new"), ("sk-old", ""), ("", "")])
 def test_only_the_key_that_was_given_for_an_origin_goes_there(key: str, sent: str) -> None:
-    origin = origin_of(NEW)
+    origin = browser_origin_of_url(NEW)
     given = {"key_origin": origin, "key_seal": key_origin_seal(origin, "sk-new")}
     there = moved(key, base_url=NEW, **given)
     assert there.api_key == sent
@@ -168,7 +168,7 @@ def test_only_the_key_that_was_given_for_an_origin_goes_there(key: str, sent: st
 
 
 def test_what_stands_for_a_key_that_only_workers_read_is_not_judged() -> None:
-    origin = origin_of(NEW)
+    origin = browser_origin_of_url(NEW)
     change = ProviderChange(base_url=NEW, key_origin=origin, key_seal=key_origin_seal(origin, "sk"))
     provider = ProviderSettings("openai", "openai", api_key="elsewhere", unseen=True)
     settings = ModelsSettings().with_provider(provider)

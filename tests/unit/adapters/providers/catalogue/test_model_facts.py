@@ -8,10 +8,10 @@ import pytest
 from opencrab.adapters.providers.catalogue.model_facts import (
     ModelFacts,
     ModelSettings,
-    family_facts,
+    catalogue_facts,
+    catalogue_facts_of_provider,
+    catalogue_facts_of_similar_models,
     listed_catalogue_facts,
-    own_facts,
-    vendor_facts,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import DatedPrice
@@ -30,7 +30,7 @@ LISTED = {
 def facts(
     own: dict[str, Any] | None = None, dated: dict[str, DatedPrice] | None = None
 ) -> ModelFacts:
-    return ModelFacts(own_facts(own or {}), lambda: LISTED, dated or {})
+    return ModelFacts(catalogue_facts(own or {}), lambda: LISTED, dated or {})
 
 
 def price(input_usd: int, output_usd: int) -> Price:
@@ -97,7 +97,7 @@ def test_what_is_no_price_is_invalid_and_names_the_place(usd: Any) -> None:
     if usd is None:
         table["models"]["p"]["m"]["input"] = usd
     with pytest.raises(Invalid, match=r"models\.p\.m"):
-        own_facts(table)
+        catalogue_facts(table)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_is_no_price_is_invalid_and_names_the_place(usd: Any) -> None:
 )  # fmt: skip
 def test_a_fact_that_is_none_is_invalid_and_named(key: str, value: Any) -> None:
     with pytest.raises(Invalid) as caught:
-        own_facts({"models": {"p": {"m": {key: value}}}})
+        catalogue_facts({"models": {"p": {"m": {key: value}}}})
     assert caught.value.field == f"models.p.m.{key}"
     assert caught.value.cure
 
@@ -123,11 +123,13 @@ def test_a_line_of_the_public_list_that_is_none_is_invalid(entry: Any) -> None:
 
 def test_a_date_that_is_none_is_invalid() -> None:
     with pytest.raises(Invalid, match="as_of"):
-        own_facts({"as_of": "昨日"})
+        catalogue_facts({"as_of": "昨日"})
 
 
 def test_vendors_say_what_holds_for_all_their_models() -> None:
-    vendors = vendor_facts({"vendors": {"anthropic": {"hidden_tokens": 1_000, "vision": True}}})
+    vendors = catalogue_facts_of_provider(
+        {"vendors": {"anthropic": {"hidden_tokens": 1_000, "vision": True}}}
+    )
     found = ModelSettings(vision=False).with_defaults(vendors["anthropic"])
     assert (found.hidden_tokens, found.vision) == (1_000, False)
 
@@ -182,6 +184,6 @@ def test_of_two_spellings_the_one_that_is_asked_for_wins() -> None:
 )
 def test_a_family_that_is_none_is_invalid_and_named(families: Any, field: str) -> None:
     with pytest.raises(Invalid) as caught:
-        family_facts({"families": families})
+        catalogue_facts_of_similar_models({"families": families})
     assert caught.value.field == field
     assert caught.value.cure

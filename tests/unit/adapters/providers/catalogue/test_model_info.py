@@ -6,7 +6,11 @@ import pytest
 
 from opencrab import settings
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
-from opencrab.adapters.providers.catalogue.model_facts import ModelSettings, family_facts, own_facts
+from opencrab.adapters.providers.catalogue.model_facts import (
+    ModelSettings,
+    catalogue_facts,
+    catalogue_facts_of_similar_models,
+)
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import FREE, Price
 from opencrab.ports.models.model import ModelInfo
@@ -48,7 +52,9 @@ SHIPPED = settings.load_settings({}, {}).pricing
 
 
 def _info(provider: ProviderSettings, model: str = "m") -> ModelInfo:
-    known = ModelsSettings(families=family_facts(SHIPPED)).with_provider(provider)
+    known = ModelsSettings(families=catalogue_facts_of_similar_models(SHIPPED)).with_provider(
+        provider
+    )
     models, _ = models_and_transport(known)
     return models.get(f"{provider.name}:{model}").info
 
@@ -95,8 +101,8 @@ def test_what_looks_like_a_reasoning_model_takes_no_temperature(
 
 
 def test_what_is_said_of_one_model_wins_over_its_family() -> None:
-    own = own_facts({"models": {"openai": {"o3": {"temperature": True}}}})
-    known = replace(SETTINGS, families=family_facts(SHIPPED), models=own)
+    own = catalogue_facts({"models": {"openai": {"o3": {"temperature": True}}}})
+    known = replace(SETTINGS, families=catalogue_facts_of_similar_models(SHIPPED), models=own)
     models, _ = models_and_transport(known)
     assert models.get("openai:o3").info.temperature is True
     assert models.get("openai:o4-mini").info.temperature is False

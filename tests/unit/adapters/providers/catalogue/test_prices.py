@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.catalogue.prices import newest_catalogue_prices, read_price_list
+from opencrab.adapters.providers.catalogue.prices import (
+    newest_provider_prices,
+    read_provider_price_list,
+)
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.money.budget import Price
 from tests.unit.adapters.providers.fake import Replying
@@ -30,7 +33,7 @@ def price(input_usd: float, output_usd: float, cached: float | None = None) -> P
 
 
 def only(document: Any) -> Price | None:
-    listed = read_price_list(document, TODAY)
+    listed = read_provider_price_list(document, TODAY)
     return next(iter(listed.values())).price() if listed else None
 
 
@@ -45,7 +48,7 @@ def test_a_plain_entry_is_taken_as_it_is() -> None:
         context_window=400_000,
         match={"or": [{"equals": "m"}, {"equals": "m-2026"}, {"starts_with": "x"}]},
     )
-    entry = read_price_list(document, TODAY)["openai:m"]
+    entry = read_provider_price_list(document, TODAY)["openai:m"]
     assert entry.price() == price(1.75, 14, 0.175)
     assert (entry.context, entry.also) == (400_000, ("m-2026",))
 
@@ -58,7 +61,7 @@ def test_tiers_keep_the_lower_price_and_tell_how_far_it_is_true() -> None:
         },
         provider="anthropic",
     )
-    entry = read_price_list(document, TODAY)["anthropic:m"]
+    entry = read_provider_price_list(document, TODAY)["anthropic:m"]
     assert (entry.price(), entry.max_input_tokens) == (price(3, 15), 200_000)
     assert entry.price(200_001) == price(6, 15)
 
@@ -80,7 +83,7 @@ def test_the_last_price_that_has_begun_holds(today: date, usd: int) -> None:
             },
         ]
     )
-    assert read_price_list(document, today)["openai:m"].price() == price(usd, usd)
+    assert read_provider_price_list(document, today)["openai:m"].price() == price(usd, usd)
 
 
 def test_a_price_that_depends_on_the_hour_is_the_dearest() -> None:
@@ -144,15 +147,15 @@ def test_an_entry_without_a_true_price_is_left_out(prices: Any) -> None:
     )
 )
 def test_nonsense_is_an_empty_list_and_no_error(document: Any) -> None:
-    read_price_list(document, TODAY)
-    read_price_list(
+    read_provider_price_list(document, TODAY)
+    read_provider_price_list(
         [{"id": "openai", "models": [{"id": "m", "match": document, "prices": document}]}], TODAY
     )
 
 
 def fetched(document: Any, known: dict[str, Price | None], **more: Any) -> dict[str, Any]:
     transport = Replying(json.dumps(document).encode())
-    return dict(newest_catalogue_prices(transport, URL, known, TODAY, **more).taken)
+    return dict(newest_provider_prices(transport, URL, known, TODAY, **more).taken)
 
 
 def test_only_known_models_whose_price_changed_are_told() -> None:
@@ -185,7 +188,7 @@ def test_a_model_that_may_take_more_than_the_lower_price_allows_gets_the_dearest
 def test_an_unsafe_address_is_refused_before_anything_is_sent(url: str) -> None:
     transport = Replying(b"[]")
     with pytest.raises(Invalid):
-        newest_catalogue_prices(transport, url, {}, TODAY)
+        newest_provider_prices(transport, url, {}, TODAY)
     assert not transport.sent
 
 
@@ -194,7 +197,7 @@ def test_an_unsafe_address_is_refused_before_anything_is_sent(url: str) -> None:
 )
 def test_what_is_no_list_is_told(body: bytes, status: int) -> None:
     with pytest.raises(Unavailable):
-        newest_catalogue_prices(Replying(body, status=status), URL, {}, TODAY)
+        newest_provider_prices(Replying(body, status=status), URL, {}, TODAY)
 
 
 def test_prices_that_fall_far_are_refused_and_told() -> None:
@@ -203,7 +206,7 @@ def test_prices_that_fall_far_are_refused_and_told() -> None:
     )
     known: dict[str, Price | None] = {"openai:m": price(2, 3), "openai:half": price(2, 3)}
     transport = Replying(json.dumps(document).encode())
-    found = newest_catalogue_prices(transport, URL, known, TODAY)
+    found = newest_provider_prices(transport, URL, known, TODAY)
     assert (dict(found.taken), set(found.refused)) == ({}, set(known))
     fall = found.refused["openai:half"]
     assert (fall.kept, fall.refused) == (price(2, 3), price(0.9, 3))

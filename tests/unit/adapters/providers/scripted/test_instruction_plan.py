@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.scripted.instruction_plan import scripted_plan
-from opencrab.domain.autonomy.instruction_answer import parse_instruction_answer
+from opencrab.domain.autonomy.instruction_answer import parse_autonomy_instruction_plan
 from opencrab.domain.autonomy.instruction_plan import PlannedGoal
 
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -16,7 +16,9 @@ NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 def plan(text: str) -> tuple[PlannedGoal, ...]:
     answer = scripted_plan(text, lambda words: "a.md" if "a.md" in words else None)
-    return parse_instruction_answer(answer, now=NOW, zone="UTC", is_action=lambda _name: True)[0]
+    return parse_autonomy_instruction_plan(
+        answer, now=NOW, zone="UTC", is_action=lambda _name: True
+    )[0]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ def test_an_event_is_what_a_goal_waits_for(text: str) -> None:
 def test_any_instructions_get_a_plan_that_passes(text: str) -> None:
     answer = scripted_plan(text, lambda _words: None)
     if json.loads(answer)["goals"]:
-        parse_instruction_answer(answer, now=NOW, zone="UTC", is_action=lambda _name: True)
+        parse_autonomy_instruction_plan(answer, now=NOW, zone="UTC", is_action=lambda _name: True)
     else:
         assert not any(character.isalnum() for character in text)
 

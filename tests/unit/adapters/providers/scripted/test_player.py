@@ -10,9 +10,9 @@ import opencrab
 from opencrab.adapters.providers.scripted.player import (
     BREAKER,
     KEEPER,
-    breakers_among,
-    plan_of_player,
-    play,
+    next_step_of_scripted_player,
+    plan_of_scripted_player,
+    scripted_breakers_among,
 )
 from opencrab.adapters.providers.scripted.player_prompt import PlayerPrompt
 from opencrab.domain.turn.record import ActionCall
@@ -68,7 +68,7 @@ def promised(language: Language, path: str = "plans/a.md") -> str:
 
 def acts(prompt: PlayerPrompt, *breakers: str) -> tuple[str, dict[str, Any]]:
     """Return the call that the player makes."""
-    answer = play(prompt, frozenset(breakers))
+    answer = next_step_of_scripted_player(prompt, frozenset(breakers))
     assert not isinstance(answer, str)
     return answer
 
@@ -97,7 +97,7 @@ def test_promises_are_kept_by_seed(
 
 def test_one_of_four_breaks_promises_so_that_four_of_five_are_kept() -> None:
     names = ("Kai", "Umi", "Nami", "Tsuki", "Sora", "Iwa", "Suna", "Kaze")
-    chosen = [breakers_among(seed, names) for seed in range(9)]
+    chosen = [scripted_breakers_among(seed, names) for seed in range(9)]
     assert {len(each) for each in chosen} == {2}
     assert len(set(chosen)) > 1
     assert pytest.approx(0.8) == (6 * KEEPER + 2 * BREAKER) / 8
@@ -122,7 +122,7 @@ def test_it_offers_a_file_once_in_a_discussion_and_then_declares_to_be_done(
     language: Language,
 ) -> None:
     trigger = text_of("engine/discussion/after_turn", "told", "asked", language)
-    offer = play(reads(trigger, language), frozenset())
+    offer = next_step_of_scripted_player(reads(trigger, language), frozenset())
     assert isinstance(offer, str)
     assert "plans/0105-10-" in offer
     said = reads(trigger, language)
@@ -159,7 +159,9 @@ def test_it_takes_over_every_task_that_it_is_asked_about(language: Language) -> 
 @LANGUAGES
 def test_another_agents_question_is_answered_with_words(language: Language) -> None:
     head = {Language.EN: "[Purpose: tide]", Language.JA: "[用件: 潮]"}[language]
-    assert isinstance(play(reads(f"{head}\n満潮は?", language), frozenset()), str)
+    assert isinstance(
+        next_step_of_scripted_player(reads(f"{head}\n満潮は?", language), frozenset()), str
+    )
 
 
 @LANGUAGES
@@ -187,5 +189,5 @@ def test_only_some_opportunities_are_seized(language: Language) -> None:
 def test_instructions_without_a_time_end_with_a_file_and_rest_is_no_goal(
     text: str, goals: list[tuple[str, str]]
 ) -> None:
-    plan = json.loads(plan_of_player(text))
+    plan = json.loads(plan_of_scripted_player(text))
     assert [(goal["done_when"], goal["when"]) for goal in plan["goals"]] == goals

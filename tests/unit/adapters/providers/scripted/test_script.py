@@ -10,7 +10,7 @@ from opencrab.adapters.providers.scripted.script import (
     ScriptedAnswer,
     ScriptedCall,
     last_scripted_words,
-    load_script,
+    load_script_of_scripted_model,
     scripted_answer,
     scripted_turns_since_user_message,
 )
@@ -40,7 +40,7 @@ def _request(*turns: ChatMessage | CallReturn) -> ChatRequest:
 def test_a_script_in_toml_is_read(tmp_path: Path) -> None:
     path = tmp_path / "台本.toml"
     path.write_text(TOML, encoding="utf-8")
-    assert load_script(path) == (
+    assert load_script_of_scripted_model(path) == (
         ScriptedAnswer(
             text="晴れです。", when="天気", usage=Usage(input_tokens=3, output_tokens=4)
         ),
@@ -53,7 +53,10 @@ def test_a_script_in_json_may_be_a_list_alone(tmp_path: Path, wrap: bool) -> Non
     path = tmp_path / "script.json"
     answers: Any = [{"text": "はい"}, {"error": "unavailable"}]
     path.write_text(json.dumps({"answers": answers} if wrap else answers), encoding="utf-8")
-    assert load_script(path) == (ScriptedAnswer(text="はい"), ScriptedAnswer(error="unavailable"))
+    assert load_script_of_scripted_model(path) == (
+        ScriptedAnswer(text="はい"),
+        ScriptedAnswer(error="unavailable"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,19 +77,19 @@ def test_what_is_no_script_is_invalid_and_named(
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     with pytest.raises(Invalid, match=told):
-        load_script(path)
+        load_script_of_scripted_model(path)
 
 
 def test_a_script_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match=r"gone\.toml"):
-        load_script(tmp_path / "gone.toml")
+        load_script_of_scripted_model(tmp_path / "gone.toml")
 
 
 def test_a_file_that_is_no_text_is_invalid(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(Invalid, match="cannot read"):
-        load_script(path)
+        load_script_of_scripted_model(path)
 
 
 def test_answers_for_certain_words_come_before_all_others() -> None:

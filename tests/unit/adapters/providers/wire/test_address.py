@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.wire.address import (
     checked_wire_base_url,
-    is_private_address,
-    is_this_machine,
+    is_private_url_address,
+    is_url_of_this_machine,
 )
 from opencrab.domain.errors import Invalid
 from tests.cases import for_each
@@ -73,7 +73,7 @@ def test_a_host_that_a_look_up_may_read_otherwise_is_refused(url: str) -> None:
     with pytest.raises(Invalid):
         checked_wire_base_url(url, provider="openai")
     try:
-        private = is_private_address(url) or is_this_machine(url)
+        private = is_private_url_address(url) or is_url_of_this_machine(url)
     except ValueError:
         return
     assert not private
@@ -120,7 +120,7 @@ def test_any_text_is_an_address_or_invalid(text: str) -> None:
             checked = checked_wire_base_url(url, provider="x")
         except Invalid:
             continue
-        assert checked.lower().startswith("https://") or is_private_address(checked)
+        assert checked.lower().startswith("https://") or is_private_url_address(checked)
 
 
 @given(st.ip_addresses(v=4))
@@ -130,4 +130,4 @@ def test_plain_http_reaches_no_public_number(address: object) -> None:
         checked_wire_base_url(url, provider="x")
     except Invalid:
         return
-    assert is_private_address(url)
+    assert is_private_url_address(url)

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.wire.lenient import (
     RAW_BYTES,
-    as_token_count,
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
     parse_provider_json,
-    raw_tool_arguments,
-    read_tool_arguments,
-    reply_json_excerpt,
+    raw_wire_tool_arguments,
+    wire_dict,
     wire_duration_seconds,
+    wire_json_excerpt,
+    wire_list,
     wire_retry_after,
+    wire_token_count,
+    wire_tool_arguments,
 )
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -49,8 +49,8 @@ def test_any_bytes_are_json_or_unanswered(body: bytes) -> None:
 
 
 def test_other_kinds_of_values_are_empty_ones() -> None:
-    assert (dict_or_empty({"a": 1}), dict_or_empty([1]), dict_or_empty(None)) == ({"a": 1}, {}, {})
-    assert (list_or_empty([1]), list_or_empty({"a": 1}), list_or_empty("ab")) == ([1], [], [])
+    assert (wire_dict({"a": 1}), wire_dict([1]), wire_dict(None)) == ({"a": 1}, {}, {})
+    assert (wire_list([1]), wire_list({"a": 1}), wire_list("ab")) == ([1], [], [])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_other_kinds_of_values_are_empty_ones() -> None:
     ],
 )  # fmt: skip
 def test_tokens_are_counted_and_nonsense_counts_as_none(value: Any, tokens: int) -> None:
-    assert as_token_count(value) == tokens
+    assert wire_token_count(value) == tokens
 
 
 def test_a_label_is_short_and_whole() -> None:
@@ -72,9 +72,9 @@ def test_a_label_is_short_and_whole() -> None:
 
 
 def test_a_value_is_shown_as_the_beginning_of_its_json() -> None:
-    assert reply_json_excerpt({"a": [1]}) == '{"a": [1]}'
-    assert reply_json_excerpt({1, 2}) == "set"
-    assert len(reply_json_excerpt("x" * 100_000)) == RAW_BYTES
+    assert wire_json_excerpt({"a": [1]}) == '{"a": [1]}'
+    assert wire_json_excerpt({1, 2}) == "set"
+    assert len(wire_json_excerpt("x" * 100_000)) == RAW_BYTES
 
 
 @pytest.mark.parametrize(
@@ -87,14 +87,14 @@ def test_a_value_is_shown_as_the_beginning_of_its_json() -> None:
     ],
 )  # fmt: skip
 def test_arguments_are_read_or_nothing_is(arguments: Any, read: Any) -> None:
-    assert read_tool_arguments(arguments) == read
+    assert wire_tool_arguments(arguments) == read
 
 
 def test_unreadable_arguments_are_kept_up_to_a_size() -> None:
-    assert raw_tool_arguments('{"path": "日') == '{"path": "日'
-    assert raw_tool_arguments([1, "a"]) == '[1, "a"]'
-    assert raw_tool_arguments("日" * 5_000) == "日" * (RAW_BYTES // 3)
-    assert raw_tool_arguments("a\ud83d") == "a\ufffd"
+    assert raw_wire_tool_arguments('{"path": "日') == '{"path": "日'
+    assert raw_wire_tool_arguments([1, "a"]) == '[1, "a"]'
+    assert raw_wire_tool_arguments("日" * 5_000) == "日" * (RAW_BYTES // 3)
+    assert raw_wire_tool_arguments("a\ud83d") == "a\ufffd"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import FILE
 from opencrab.adapters.sqlite.turn.call_retention import SqliteCallRetention
-from opencrab.adapters.sqlite_pages.page_erasure import release_free_pages
+from opencrab.adapters.sqlite_pages.page_erasure import release_free_sqlite_pages
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.usage.counters import DailyTally
@@ -105,7 +105,7 @@ def test_the_file_shrinks_and_every_line_stays(tmp_path: Path, text: str) -> Non
         opened.journal.commit(step(current, usage=tuple(rows)))
         full = size(file, tmp_path)
         SqliteCallRetention(file).purge(NOW - timedelta(days=2))
-        release_free_pages(file.write_transaction)
+        release_free_sqlite_pages(file.write_transaction)
         assert len(ids(opened)) == 600
         assert size(file, tmp_path) < full / 4
         assert opened.journal.lines("s1") == lines

@@ -13,8 +13,8 @@ from opencrab.adapters.sqlite_search.publication.increment import (
     EarlierIncrement,
     Increment,
     IndexChange,
-    read_increment,
-    write_increment,
+    read_sqlite_search_increment,
+    write_sqlite_search_increment,
 )
 from opencrab.ports.memory.snapshots import Snapshot
 from tests.unit.adapters.sqlite_search.shelf import NOW, line, memory
@@ -32,8 +32,8 @@ def increment(*batches: Batch) -> Increment:
 
 def test_an_increment_is_read_as_it_was_written(tmp_path: Path) -> None:
     made = increment(ROWS, KEPT, Batch(kind="memory", last_id="01"))
-    write_increment(made, tmp_path / "file")
-    assert read_increment(tmp_path / "file") == made
+    write_sqlite_search_increment(made, tmp_path / "file")
+    assert read_sqlite_search_increment(tmp_path / "file") == made
     assert made.last == 2
     assert made.keeps == {"1-a", "2-b"}
 
@@ -55,13 +55,13 @@ def test_releases_before_do_not_take_it_for_an_index() -> None:
 )
 def test_what_is_no_increment_is_not_read(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
-    assert read_increment(tmp_path / "file") is None
+    assert read_sqlite_search_increment(tmp_path / "file") is None
 
 
 def test_half_of_one_and_one_without_changes_are_not_read(tmp_path: Path) -> None:
     file = tmp_path / "file"
-    write_increment(increment(ROWS), file)
+    write_sqlite_search_increment(increment(ROWS), file)
     file.write_bytes(file.read_bytes()[:-20])
-    assert read_increment(file) is None
-    write_increment(Increment(BASE, (), ()), file)
-    assert read_increment(file) is None
+    assert read_sqlite_search_increment(file) is None
+    write_sqlite_search_increment(Increment(BASE, (), ()), file)
+    assert read_sqlite_search_increment(file) is None

@@ -14,8 +14,8 @@ from opencrab.adapters.sqlite_search.publication.increment import (
     INCREMENT,
     Increment,
     IndexChange,
-    read_increment,
-    write_increment,
+    read_sqlite_search_increment,
+    write_sqlite_search_increment,
 )
 from opencrab.adapters.sqlite_search.publication.publication import (
     BASE_KEPT,
@@ -51,7 +51,7 @@ def content(at: Bucketed) -> tuple[Snapshot, int]:
     """The base of the newest increment, and how many increments it builds upon."""
     file = at.folder / "newest"
     assert at.calm.fetch(at.newest(), file)
-    increment = read_increment(file)
+    increment = read_sqlite_search_increment(file)
     assert increment is not None
     return increment.base, len(increment.earlier)
 
@@ -228,7 +228,7 @@ def test_if_a_part_is_gone_the_index_is_built_anew_and_published_whole(
     base, _ = content(at)
     file = at.folder / "increment"
     assert at.calm.fetch(at.newest(), file)
-    increment = read_increment(file)
+    increment = read_sqlite_search_increment(file)
     assert increment is not None
     gone = base if part == "base" else increment.earlier[0].snapshot
     version_id = gone.version.partition(":")[2]
@@ -254,7 +254,7 @@ def test_an_increment_that_cannot_be_taken_in_makes_the_index_begin_anew(
     far = replace(next(iter(at.past.new_batches("hana", IndexProgress()))).rows[0], sequence=2**70)
     change = IndexChange(1, at.clock.now(), (Batch(rows=(far,), session_id="s1", last=9),))
     file = at.folder / "made"
-    write_increment(Increment(at.newest(), (), (change,)), file)
+    write_sqlite_search_increment(Increment(at.newest(), (), (change,)), file)
     keeps = frozenset([at.newest().version])
     assert at.calm.publish("hana", file, rows=1, tokenizer=INCREMENT, over=at.newest(), keeps=keeps)
     at.clock.advance(REFRESH_SECONDS + 1)

@@ -8,7 +8,9 @@ import pytest
 from opencrab.adapters.search_rows import Batch, IndexProgress
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.ingest import TextChanges
-from opencrab.adapters.sqlite_search.publication.unpublished import unpublished_batches
+from opencrab.adapters.sqlite_search.publication.unpublished import (
+    unpublished_sqlite_search_batches,
+)
 from opencrab.domain.memory.search_row import RowKind
 from tests.unit.adapters.sqlite_search.shelf import NOW, line, lines, mark, memory
 
@@ -32,7 +34,9 @@ def news(index: Index, published: IndexProgress) -> list[Batch]:
     assert index.unpublished is not None
     documents = index.unpublished.documents
     progress = index.progress()
-    return index.ask(lambda each: list(unpublished_batches(each, progress, published, documents)))
+    return index.ask(
+        lambda each: list(unpublished_sqlite_search_batches(each, progress, published, documents))
+    )
 
 
 def test_nothing_new_is_nothing(index: Index) -> None:

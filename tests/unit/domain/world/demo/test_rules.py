@@ -7,7 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opencrab.domain.world.binding import WorldRole
-from opencrab.domain.world.demo.rules import admit_citizens, answer_citizen, begin_next_hour
+from opencrab.domain.world.demo.rules import (
+    admit_demo_world_citizens,
+    answer_demo_world_citizen,
+    begin_next_hour_of_demo_world,
+)
 from opencrab.domain.world.demo.state import (
     BOUNTY_CYCLES,
     CURRENCY,
@@ -25,12 +29,12 @@ def populated(seed: int = 1) -> DemoState:
     people = [
         DemoCitizen(key_id=each, public_key=each, role=WorldRole.EXPLORER) for each in (A, B, C)
     ]
-    state, _ = admit_citizens(DemoState(world_id="demo", seed=seed), people)
-    return begin_next_hour(state)[0]
+    state, _ = admit_demo_world_citizens(DemoState(world_id="demo", seed=seed), people)
+    return begin_next_hour_of_demo_world(state)[0]
 
 
 def ask(state: DemoState, who: str, name: str, **body: Any) -> tuple[DemoState, dict[str, Any]]:
-    after, messages = answer_citizen(state, who, "0" * 32, name, body)
+    after, messages = answer_demo_world_citizen(state, who, "0" * 32, name, body)
     assert messages[0].reply_to == "0" * 32
     return after, messages[0].body
 
@@ -38,15 +42,15 @@ def ask(state: DemoState, who: str, name: str, **body: Any) -> tuple[DemoState, 
 def test_a_citizen_is_let_in_once_with_an_account() -> None:
     state = DemoState(world_id="demo", seed=1)
     person = DemoCitizen(key_id=A, public_key=A, role=WorldRole.LIBRARIAN)
-    state, told = admit_citizens(state, [person, person])
+    state, told = admit_demo_world_citizens(state, [person, person])
     assert [each.name for each in told] == ["AGENT_SPAWN_ACK"]
     assert told[0].body["account"] == {"entry": 1, "change": WELCOME, "balance": WELCOME}
-    assert admit_citizens(state, [person]) == (state, [])
+    assert admit_demo_world_citizens(state, [person]) == (state, [])
     assert state.total == CURRENCY
 
 
 def test_an_hour_brings_units_prices_and_a_bounty() -> None:
-    state, told = begin_next_hour(populated())
+    state, told = begin_next_hour_of_demo_world(populated())
     kinds = [each.name for each in told]
     assert (kinds.count("TICK_ALLOC"), kinds.count("WORLD_STATE"), kinds.count("EVENT")) == (
         3,
@@ -62,7 +66,7 @@ def test_the_same_seed_brings_the_same_and_another_another() -> None:
     def told(seed: int) -> list[DemoMessage]:
         state, messages = populated(seed), list[DemoMessage]()
         for _ in range(8):
-            state, more = begin_next_hour(state)
+            state, more = begin_next_hour_of_demo_world(state)
             messages += more
         return messages
 
@@ -97,7 +101,7 @@ def test_a_citizens_bounty_is_reviewed_and_one_that_nobody_does_goes_back() -> N
     done, _ = ask(done, A, "BOUNTY_REVIEW", bounty_id=wanted, verdict="accept", comments="")
     assert done.citizens[B].balance == WELCOME + 7
     for _ in range(BOUNTY_CYCLES):
-        state, _ = begin_next_hour(state)
+        state, _ = begin_next_hour_of_demo_world(state)
     assert state.citizens[A].balance == WELCOME - 1
     assert state.total == CURRENCY
 
@@ -159,6 +163,6 @@ def test_currency_is_constant_whatever_is_asked(acts: list[tuple[str, str, int]]
         }
         state, _ = ask(state, who, name, **body)
         if number % 7 == 6:
-            state, _ = begin_next_hour(state)
+            state, _ = begin_next_hour_of_demo_world(state)
         assert state.total == CURRENCY
         assert all(each.balance >= 0 and each.parts >= 0 for each in state.citizens.values())

@@ -9,7 +9,7 @@ from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.change import adjustment_id
 from opencrab.domain.learning.evidence import ClosedEvidence, Evidence, TreatedAndControl
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.skill_lifecycle import index_skill
+from opencrab.domain.learning.skill_lifecycle import index_learned_skill
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus, SourceType
 from opencrab.domain.statistics.confidence import MomentSums
@@ -38,7 +38,7 @@ def findings(*skills: AcquiredSkill, turns: int = 0, candidates: int = 2) -> Evi
     """What is known where so many turns with the first skill went well, and as many without not."""
     mind = AgentState()
     for each in skills:
-        mind = index_skill(mind, each)
+        mind = index_learned_skill(mind, each)
     well = MomentSums(n=turns, total=float(turns), squares=float(turns))
     known = (
         {f"{skills[0].name}/v:m": TreatedAndControl(given=well, held=MomentSums(n=turns))}
@@ -93,6 +93,6 @@ def test_a_trial_of_which_nobody_hears_makes_room_where_others_wait() -> None:
     assert made(findings(silent, waiting, turns=3, candidates=1))["calm"] == "disabled"
     assert made(findings(silent, waiting, turns=15, candidates=1))["calm"] == "active"
     (change, _) = decide_skill_trials_nightly(findings(silent, waiting, candidates=1))
-    mind, after = change.apply(index_skill(AgentState(), silent), silent)
+    mind, after = change.apply(index_learned_skill(AgentState(), silent), silent)
     assert (after and after.waits, mind.skills) == (True, ())
     assert change.adjustment.id == adjustment_id(NOW, "daily-2026-11-21", "skill:calm", "disabled")

@@ -10,8 +10,8 @@ from opencrab.domain.errors import Conflict
 from opencrab.domain.value import Language
 from opencrab.engine.learning.report.files import (
     NightReport,
-    with_report_section,
-    without_report_section,
+    learning_report_with_section,
+    learning_report_without_section,
 )
 from tests.contract.homes import sqlite
 from tests.e2e.house import House
@@ -39,18 +39,20 @@ def test_a_section_is_put_before_all_others_once(report: NightReport) -> None:
         report.replace_section(EN, HEAD, _well)
     title, _, rest = TEXT.partition("## Within")
     after = f"{title}## In its own words\n\nAll is well.\n\n## Within{rest}"
-    assert report.written(EN) == after == with_report_section(TEXT, (HEAD, "All is well."))
+    assert report.written(EN) == after == learning_report_with_section(TEXT, (HEAD, "All is well."))
     assert report.put(EN, TEXT) == PATH
     assert report.written(EN) == TEXT
     assert report.written(Language.JA) == ""
 
 
 def test_a_section_takes_the_place_of_one_with_its_heading(report: NightReport) -> None:
-    report.put(EN, with_report_section(TEXT, (HEAD, "No summary.")))
+    report.put(EN, learning_report_with_section(TEXT, (HEAD, "No summary.")))
     report.replace_section(
-        EN, HEAD, lambda rest: f"Well: {rest == TEXT == without_report_section(TEXT, HEAD)}."
+        EN,
+        HEAD,
+        lambda rest: f"Well: {rest == TEXT == learning_report_without_section(TEXT, HEAD)}.",
     )
-    assert report.written(EN) == with_report_section(TEXT, (HEAD, "Well: True."))
+    assert report.written(EN) == learning_report_with_section(TEXT, (HEAD, "Well: True."))
 
 
 def test_a_report_that_lies_beside_somebody_elses_file_is_found_there(report: NightReport) -> None:

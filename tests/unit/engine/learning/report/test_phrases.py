@@ -8,8 +8,12 @@ from opencrab.domain.learning.change import AdjustmentKind, AdjustmentState
 from opencrab.domain.learning.review_period import Remark
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.domain.value import Language
-from opencrab.engine.learning.report.changes import report_usd
-from opencrab.engine.learning.report.phrases import _SENTENCES, report_phrase, report_reason_phrase
+from opencrab.engine.learning.report.changes import learning_report_usd
+from opencrab.engine.learning.report.phrases import (
+    _SENTENCES,
+    learning_phrase,
+    learning_reason_phrase,
+)
 from tests.cases import for_each
 
 
@@ -29,13 +33,13 @@ def test_whatever_a_change_can_be_has_words() -> None:
     kinds = {f"{kind.value}_subject" for kind in AdjustmentKind}
     words = {each.value for each in (*AdjustmentState, *Remark, *SkillStatus)}
     assert kinds | words <= _SENTENCES.keys()
-    told = report_phrase("merge", Language.EN, other="x")
+    told = learning_phrase("merge", Language.EN, other="x")
     assert told == "merge it with `x`: their texts are the same"
 
 
 def test_a_reason_without_words_is_told_as_it_is() -> None:
-    assert report_reason_phrase("harms", Language.JA) == "悪影響がある"
-    assert report_reason_phrase("asked_for", Language.EN) == "asked for"
+    assert learning_reason_phrase("harms", Language.JA) == "悪影響がある"
+    assert learning_reason_phrase("asked_for", Language.EN) == "asked for"
 
 
 @pytest.mark.parametrize(
@@ -43,4 +47,4 @@ def test_a_reason_without_words_is_told_as_it_is() -> None:
     [(0, "0.00"), (3, "0.000003"), (12_345, "0.0123"), (2_500_000, "2.50"), (-1_500_000, "-1.50")],
 )
 def test_amounts_are_told_with_as_many_places_as_they_need(micro_usd: int, shown: str) -> None:
-    assert report_usd(micro_usd) == f"{shown} USD"
+    assert learning_report_usd(micro_usd) == f"{shown} USD"

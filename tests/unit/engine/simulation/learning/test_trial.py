@@ -19,7 +19,10 @@ from opencrab.engine.simulation.learning.trial import (
     run_simulated_learning_trial,
     simulate_model_quality_drop,
 )
-from opencrab.engine.simulation.learning.world import learning_world, simulated_judgement_rates
+from opencrab.engine.simulation.learning.world import (
+    simulated_judgement_rates,
+    simulated_learning_environment,
+)
 
 SEEDS = (1, 2)
 
@@ -81,7 +84,8 @@ def test_changes_are_undone_whole_and_none_is_taken_back_for_nothing(
 
 def test_a_model_that_gets_worse_loses_its_place() -> None:
     back, left = (
-        simulate_model_quality_drop(learning_world(seed, turns=100), nights=20) for seed in (1, 3)
+        simulate_model_quality_drop(simulated_learning_environment(seed, turns=100), nights=20)
+        for seed in (1, 3)
     )
     assert back.taken_back_after is not None
     assert back.taken_back_after <= 7
@@ -100,7 +104,7 @@ def test_the_same_seed_is_the_same_world_and_another_seed_another() -> None:
 
 
 def test_a_world_is_as_it_was_ordered() -> None:
-    found = learning_world(9, turns=100)
+    found = simulated_learning_environment(9, turns=100)
     kinds = [skill.kind for skill in found.skills]
     assert [kinds.count(kind) for kind in ("helpful", "harmful", "idle")] == [5, 5, 10]
     assert len(found.models) == 5
@@ -139,7 +143,7 @@ def test_a_number_out_of_range_is_refused(nights: int, turns: int) -> None:
 
 
 def test_a_trial_that_no_turn_tells_of_makes_room_for_those_that_wait() -> None:
-    rule = ProductPolicy(learning_world(1, turns=1))
+    rule = ProductPolicy(simulated_learning_environment(1, turns=1))
     before = {skill.name for skill in rule.mind.skills}
     for day in range(33):
         rule.learn_from_day(day, SimulatedDay())

@@ -16,7 +16,7 @@ from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.turn.prompt.request import build_turn_prompt_request
-from opencrab.engine.turn.prompt.system_text import CORE_BYTES, core_memory_text
+from opencrab.engine.turn.prompt.system_text import CORE_BYTES, prompt_core_memories
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.unit.engine.known_world import INFO, NOW, QUIET, World
@@ -201,7 +201,7 @@ def test_core_memories_cannot_break_out_of_their_line(world: World) -> None:
 @pytest.mark.parametrize(("tokens", "size"), [(10**6, CORE_BYTES), (100, CORE_BYTES), (0, 0)])
 def test_core_memories_keep_within_their_share(language: Language, tokens: int, size: int) -> None:
     memories = [core(f"{n}番目の大切なこと" * 3) for n in range(200)]
-    text = core_memory_text(memories, language, tokens)
+    text = prompt_core_memories(memories, language, tokens)
     assert len(text.encode()) <= size + 100
     assert (text == "") is (tokens == 0)
-    assert core_memory_text(memories, language, tokens) == text
+    assert prompt_core_memories(memories, language, tokens) == text

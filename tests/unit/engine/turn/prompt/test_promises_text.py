@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.domain.goals.promise import BriefPromise, PromiseBoard, PromiseStatus
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.promises_text import LISTED, promises_text
+from opencrab.engine.turn.prompt.promises_text import LISTED, prompt_text_of_promises
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 
@@ -26,7 +26,7 @@ def brief(number: int = 1, **fields: object) -> BriefPromise:
 
 
 def told(board: PromiseBoard, language: Language, *, tainted: bool = True) -> list[str]:
-    return promises_text(board, language, NOW, "Asia/Tokyo", tainted=tainted).splitlines()
+    return prompt_text_of_promises(board, language, NOW, "Asia/Tokyo", tainted=tainted).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ def test_an_agent_is_told_what_it_promised_and_what_it_was_promised(
     rows = told(board, language)
     assert rows[1::2] == [f"{own}リリースノートを書く", f"{others}リリースノートを書く"]
     assert "withdraw_promise" in rows[0]
-    clean = promises_text(board, language, NOW, "UTC", tainted=False)
+    clean = prompt_text_of_promises(board, language, NOW, "UTC", tainted=False)
     assert not clean.tainted
     assert "リリース" not in clean
-    assert promises_text(board, language, NOW, "UTC", tainted=True).tainted
+    assert prompt_text_of_promises(board, language, NOW, "UTC", tainted=True).tainted
 
 
 def test_a_settled_promise_is_told_for_a_day_and_a_few_in_all() -> None:

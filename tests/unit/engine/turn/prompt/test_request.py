@@ -12,8 +12,8 @@ from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import ActionCall, CallResult, CallState, ModelAnswer
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.request import build_turn_prompt_request, render_history
-from opencrab.engine.turn.prompt.system_text import system_text, volatile_text
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request, render_prompt_history
+from opencrab.engine.turn.prompt.system_text import system_prompt_text, volatile_prompt_text
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest
 from opencrab.ports.turn.journal import StepState
@@ -63,7 +63,7 @@ def test_the_order_is_schemas_system_history_steps_and_the_facts_of_the_moment(
     names = [schema.name for schema in made.actions]
     told = (action for group in (speech.group, write.group) for action in group.actions)
     assert names == sorted(action.name for action in told)
-    assert made.system == system_text(work.profile, work.session)
+    assert made.system == system_prompt_text(work.profile, work.session)
     assert made.turns == (
         ChatMessage("user", "太郎 (owner): はじめまして", name="owner"),
         ChatMessage("assistant", "どうも"),
@@ -71,7 +71,7 @@ def test_the_order_is_schemas_system_history_steps_and_the_facts_of_the_moment(
         ChatMessage("assistant", "書きます", calls=(WRITE,)),
         CallReturn("c1_0", "ws_write", '{"ok": 1}'),
         ChatMessage("user", "[オーナーからの指示] 急いで"),
-        ChatMessage("user", volatile_text(work, work.look(QUIET))),
+        ChatMessage("user", volatile_prompt_text(work, work.look(QUIET))),
     )
 
 
@@ -139,8 +139,8 @@ def test_a_musing_is_not_shown_again(world: World) -> None:
 def test_of_an_erased_line_nothing_is_shown(world: World, language: Language) -> None:
     said = line(world.claimed(world.say("やあ")[0]), "海は青い", sequence=1)
     erased = said.replaced(speaker_id=FORGOTTEN_PERSON, speaker_name="", text="")
-    assert len(render_history((said,), "ken", language)) == 1
-    assert render_history((erased,), "ken", language) == ()
+    assert len(render_prompt_history((said,), "ken", language)) == 1
+    assert render_prompt_history((erased,), "ken", language) == ()
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_of_an_erased_line_nothing_is_shown(world: World, language: Language) ->
 def test_an_earlier_call_is_shown_together_with_its_result(
     kept: str, arguments: dict[str, str], world: World
 ) -> None:
-    (group,) = render_history((action_line(world, kept),), "mika", Language.JA)
+    (group,) = render_prompt_history((action_line(world, kept),), "mika", Language.JA)
     said, returned = group.messages
     assert isinstance(said, ChatMessage)
     assert isinstance(returned, CallReturn)
@@ -164,7 +164,7 @@ def test_an_earlier_call_is_shown_together_with_its_result(
 
 
 def test_another_agents_calls_are_not_shown(world: World) -> None:
-    assert render_history((action_line(world, "{}"),), "ken", Language.EN) == ()
+    assert render_prompt_history((action_line(world, "{}"),), "ken", Language.EN) == ()
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_an_earlier_instruction_is_found_in_the_history(
         speaker_id="owner",
         from_agent=False,
     )
-    (group,) = render_history((told,), agent_id, language)
+    (group,) = render_prompt_history((told,), agent_id, language)
     assert group.messages == (ChatMessage("user", shown),)
 
 
@@ -246,5 +246,5 @@ def test_a_speakers_name_cannot_pretend_to_be_somebody_elses(
     name: str, shown: str, world: World
 ) -> None:
     said = line(world.say("やあ")[0], "hi", speaker_id="eve", speaker_name=name, from_agent=False)
-    (group,) = render_history((said,), "mika", Language.EN)
+    (group,) = render_prompt_history((said,), "mika", Language.EN)
     assert group.messages == (ChatMessage("user", shown, name="eve"),)

@@ -36,7 +36,7 @@ from opencrab.domain.memory.salient_beliefs import (
     OUTLOOK,
     SalientBeliefs,
     remember_belief,
-    remember_peer,
+    remember_peer_in_memory,
 )
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.models.routing import CallOptions
@@ -47,11 +47,11 @@ from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.prompt.surroundings import (
     EVENTS_READ,
-    orientation_text,
+    prompt_orientation_text,
     read_prompt_surroundings,
 )
-from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_surroundings
-from opencrab.engine.turn.prompt.system_text import system_text
+from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_prompt_surroundings
+from opencrab.engine.turn.prompt.system_text import system_prompt_text
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.prompt_cache import Surroundings
 from opencrab.engine.turn.work import TurnWork
@@ -85,7 +85,9 @@ def outlook() -> SalientBeliefs:
     belief = Belief(id="b1", claim="海は夜に静か", confidence=0.83, formed_at=AGO)
     foreign = Belief(id="b2", claim="よその噂", confidence=0.9, formed_at=AGO, tainted=True)
     ken = Peer(agent_id="ken", interactions=2, successes=1, last_at=NOW, interests=("灯台",))
-    return remember_peer(remember_belief(remember_belief(SalientBeliefs(), belief), foreign), ken)
+    return remember_peer_in_memory(
+        remember_belief(remember_belief(SalientBeliefs(), belief), foreign), ken
+    )
 
 
 def lives(
@@ -140,7 +142,7 @@ def wakes(world: World, *, authority: Authority = Authority.SELF, **heartbeat: A
 def oriented_in(work: TurnWork) -> str:
     """What is told of what the agent found when it woke."""
     assert work.prompt.around is not None
-    return orientation_text(work, work.prompt.around, work.runtime.clock.now())
+    return prompt_orientation_text(work, work.prompt.around, work.runtime.clock.now())
 
 
 def test_a_beat_is_told_why_it_woke_and_what_lies_around_it(world: World) -> None:
@@ -220,7 +222,7 @@ def test_a_turn_that_somebody_asked_for_is_told_nothing_of_this(world: World) ->
     work = world.begun()
     assert work.prompt.around is None
     made = build_turn_prompt_request(work, INFO, CallOptions(), work.look(QUIET))
-    assert made.system == system_text(work.profile, work.session)
+    assert made.system == system_prompt_text(work.profile, work.session)
 
 
 def test_all_that_is_told_stays_within_its_shares() -> None:
@@ -231,7 +233,7 @@ def test_all_that_is_told_stays_within_its_shares() -> None:
     for belief in beliefs:
         seen = remember_belief(seen, belief)
     for number in range(30):
-        seen = remember_peer(seen, Peer(agent_id=f"peer{number}", last_at=NOW))
+        seen = remember_peer_in_memory(seen, Peer(agent_id=f"peer{number}", last_at=NOW))
     receipts = tuple(ActionReceipt(action="ws_write", path="長い" * 200) for _ in range(9))
     around = Surroundings(
         goals=tuple(goal(n, "海" * 300, receipts=receipts) for n in range(1, 30)),
@@ -240,20 +242,20 @@ def test_all_that_is_told_stays_within_its_shares() -> None:
         working=WorkingMemory(text="泡" * 20_000, at=NOW),
     )
     moment = WakingMoment(Language.JA, NOW, "UTC", Drives(), tainted=True)
-    full = render_surroundings(around, moment, Autonomy())
+    full = render_prompt_surroundings(around, moment, Autonomy())
     shares = Shares()
     most = shares.world + shares.memory + shares.recent // 4 + 200
     assert most * 0.6 < estimated_tokens(full) <= most
     assert full.count("…(ここまで。残りは省略)") >= 4
     little = Autonomy(shares=Shares(memory=0, world=0, recent=0))
-    assert len(render_surroundings(around, moment, little).splitlines()) == 2
+    assert len(render_prompt_surroundings(around, moment, little).splitlines()) == 2
 
 
 def test_core_memories_come_first_in_the_share_of_memory() -> None:
     around = Surroundings(outlook=outlook())
     moment = WakingMoment(Language.EN, NOW, "UTC", Drives(), tainted=False)
-    assert "Peers:" in render_surroundings(around, moment, Autonomy(), memory_used=1_000)
-    assert "Peers:" not in render_surroundings(around, moment, Autonomy(), memory_used=2_000)
+    assert "Peers:" in render_prompt_surroundings(around, moment, Autonomy(), memory_used=1_000)
+    assert "Peers:" not in render_prompt_surroundings(around, moment, Autonomy(), memory_used=2_000)
 
 
 def test_the_parts_of_an_autonomous_prompt_that_never_change_keep_to_their_shares(
@@ -272,7 +274,7 @@ def test_the_parts_of_an_autonomous_prompt_that_never_change_keep_to_their_share
     made = build_turn_prompt_request(work, INFO, CallOptions(), work.look(QUIET))
     assert estimated_tokens(made.system) <= shares.rules + shares.identity + shares.memory
     assert "残りは省略" in made.system
-    usual = system_text(work.profile, work.session)
+    usual = system_prompt_text(work.profile, work.session)
     assert estimated_tokens(usual) > estimated_tokens(made.system)
     assert made == build_turn_prompt_request(work, INFO, CallOptions(), work.look(QUIET))
 

@@ -12,7 +12,7 @@ from opencrab.domain.value import Language
 from opencrab.domain.world.binding import WorldBinding
 from opencrab.domain.world.standing import DoubtKind, WorldDoubt, WorldStanding, WorldTrust
 from opencrab.engine.turn.observe import load_turn_work
-from opencrab.engine.turn.prompt.world_text import SILENT, read_prompt_world, world_text
+from opencrab.engine.turn.prompt.world_text import SILENT, prompt_world_text, read_prompt_world
 from opencrab.engine.turn.prompt_cache import KnownWorld
 from opencrab.engine.world.binding import bind_to_world, receive_world_message, world_of_agent
 from tests.crash.outside import Reply
@@ -35,7 +35,7 @@ def test_role_name_units_money_prices_and_policy_are_told(world: WorldBinding) -
         prices={"MSG_POST": 1, "TRANSFER": 0}, trust=WorldTrust(daily_limit=40), heard_at=START
     )
     known = KnownWorld(world, standing, pays=True)
-    english, japanese = (world_text(known, language, START) for language in ("en", "ja"))  # type: ignore[arg-type]
+    english, japanese = (prompt_world_text(known, language, START) for language in ("en", "ja"))  # type: ignore[arg-type]
     for told in (english, japanese):
         assert not told.tainted
         for part in ("kingdom", "EXPLORER", world.key_id, "7", "30", "0.50", "MSG_POST 1", "40"):
@@ -49,16 +49,16 @@ def test_what_the_world_got_wrong_and_its_silence_are_told(world: WorldBinding) 
     doubt = WorldDoubt(kind=DoubtKind.ACCOUNT, told=99, expected=55, at=START)
     standing = WorldStanding(trust=WorldTrust(daily_limit=40), doubt=doubt, heard_at=START)
     late = START + SILENT + timedelta(minutes=1)
-    told = world_text(KnownWorld(world, standing, pays=False), Language.JA, late)
+    told = prompt_world_text(KnownWorld(world, standing, pays=False), Language.JA, late)
     assert "55 のはずですが 99" in told
     assert "2026-01-05 09:00 UTC" in told
     assert "オーナーの承認が必要" in told
     prices = standing.replaced(doubt=doubt.replaced(kind=DoubtKind.PRICES))
-    told = world_text(KnownWorld(world, prices, pays=False), Language.EN, late)
+    told = prompt_world_text(KnownWorld(world, prices, pays=False), Language.EN, late)
     assert "change its prices within a cycle" in told
     fresh = KnownWorld(world.replaced(units=None), WorldStanding(), pays=True)
-    assert "budget units yet" in world_text(fresh, Language.EN, late)
-    assert world_text(None, Language.EN, START) == ""
+    assert "budget units yet" in prompt_world_text(fresh, Language.EN, late)
+    assert prompt_world_text(None, Language.EN, START) == ""
 
 
 def test_only_the_owner_and_the_agent_itself_are_told(

@@ -6,8 +6,8 @@ import pytest
 
 from opencrab.gateways.cli.access.browser import (
     access_sign_in_link,
+    browser_sign_in_url_at_port,
     open_access_link,
-    page_url_at_port,
 )
 
 
@@ -25,9 +25,9 @@ def test_a_link_leads_to_the_page_with_its_code_behind_the_hash(url: str, link: 
 
 
 def test_the_page_may_have_another_port() -> None:
-    assert page_url_at_port("http://127.0.0.1:8080", 3000) == "http://127.0.0.1:3000"
-    assert page_url_at_port("http://[::1]:8080", 3000) == "http://[::1]:3000"
-    assert page_url_at_port("http://127.0.0.1:8080", None) == "http://127.0.0.1:8080"
+    assert browser_sign_in_url_at_port("http://127.0.0.1:8080", 3000) == "http://127.0.0.1:3000"
+    assert browser_sign_in_url_at_port("http://[::1]:8080", 3000) == "http://[::1]:3000"
+    assert browser_sign_in_url_at_port("http://127.0.0.1:8080", None) == "http://127.0.0.1:8080"
 
 
 class Window(webbrowser.BaseBrowser):

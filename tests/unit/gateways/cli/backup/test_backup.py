@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from opencrab.adapters.local_files import AttachedFiles
 from opencrab.adapters.sqlite.home import FILE
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.ports.workspace.attached_folders import AttachedFolder, AttachedPlace
 from tests.unit.adapters.backup.installation import BACKUPS, installation
@@ -23,7 +23,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def run(data: Path, *args: object, language: str = "en") -> Result:
-    cli = build_cli(lambda _: 0, Options(backups=lambda: BACKUPS))
+    cli = build_cli_app(lambda _: 0, Options(backups=lambda: BACKUPS))
     words = ["--data", str(data), "--language", language, *map(str, args)]
     return CliRunner().invoke(cli, words)
 

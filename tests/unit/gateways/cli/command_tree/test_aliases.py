@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from tests.cases import for_each
 from tests.unit.gateways.cli.server import Program, Server, ok, page
 from tests.unit.gateways.cli.views import agent_view, session_view, story_view
@@ -33,7 +33,7 @@ NEW_NAMES = {
 
 def resolved(path: str) -> Any:
     """The command with this path in today's tree."""
-    command: Any = get_command(build_cli(lambda _: 0))
+    command: Any = get_command(build_cli_app(lambda _: 0))
     for name in path.split():
         command = command.commands[name]
     return command

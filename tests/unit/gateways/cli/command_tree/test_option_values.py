@@ -5,14 +5,14 @@ import re
 import pytest
 from typer.main import get_command
 
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from tests.unit.gateways.cli.language.test_sentences import commands
 from tests.unit.gateways.cli.server import Program
 
 
 @pytest.mark.parametrize("locale", ["en_US.UTF-8", "ja_JP.UTF-8"])
 def test_no_help_shows_the_name_of_a_type(program: Program, locale: str) -> None:
-    paths = [path for path, _ in commands(get_command(build_cli(lambda _: 0)))]
+    paths = [path for path, _ in commands(get_command(build_cli_app(lambda _: 0)))]
     assert len(paths) > 100
     shown = {path: program.run(*path, "--help", LANG=locale).out for path in paths}
     types = re.compile(r"<(str|int|float|path|text|integer|filename)\b")

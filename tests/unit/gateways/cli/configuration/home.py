@@ -12,7 +12,7 @@ from opencrab.bootstrap.local.doctor import (
     check_local_settings_together,
     probe_local_provider,
 )
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.settings import load_settings
 
@@ -50,7 +50,7 @@ class Home:
             **more,
         }
         said = CliRunner().invoke(
-            build_cli(lambda _: 0, options),
+            build_cli_app(lambda _: 0, options),
             ["--language", language, *self.before, *args],
             input=typed,
             env=environment,

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 from typer.testing import CliRunner
 
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.ports.configuration import Configuration, OpenConfiguration, SettingView
 
@@ -37,7 +37,7 @@ def opened(*settings: SettingView) -> OpenConfiguration:
 
 
 def shown(*args: str, language: str = "en") -> tuple[int, str, str]:
-    app = build_cli(lambda _: 0, Options(configuration=opened(*SETTINGS)))
+    app = build_cli_app(lambda _: 0, Options(configuration=opened(*SETTINGS)))
     said = CliRunner().invoke(app, ["--language", language, "config", "show", *args])
     return said.exit_code, said.stdout, said.stderr
 
@@ -90,6 +90,6 @@ def test_a_section_that_does_not_exist_is_named() -> None:
 def test_secrets_are_hidden_wherever_an_address_or_header_has_them(
     name: str, value: object, shown_value: object
 ) -> None:
-    app = build_cli(lambda _: 0, Options(configuration=opened(SettingView(name, value, "x"))))
+    app = build_cli_app(lambda _: 0, Options(configuration=opened(SettingView(name, value, "x"))))
     said = CliRunner().invoke(app, ["config", "show", "--json"])
     assert json.loads(said.stdout)[0]["value"] == shown_value

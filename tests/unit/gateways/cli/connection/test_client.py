@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain import errors
 from opencrab.gateways.cli.connection.address import ServerAddress
-from opencrab.gateways.cli.connection.client import Client, connection_request_path
+from opencrab.gateways.cli.connection.client import Client, path_of_server_request
 from opencrab.gateways.cli.language.sentences import EN, JA, CliLanguage, SentenceCatalog
 from tests.unit.gateways.cli.server import Server, ok, page, problem
 
@@ -95,7 +95,7 @@ def test_an_answer_without_content_is_an_empty_value() -> None:
 @example(part=".")
 @example(part="..")
 def test_an_id_of_any_characters_stays_one_part_of_the_path(part: str) -> None:
-    path = connection_request_path("turns", part)
+    path = path_of_server_request("turns", part)
     assert path.isascii()
     assert path.count("/") == 3
     assert httpx.URL(f"{HERE}{path}").raw_path.decode().startswith("/api/turns/")

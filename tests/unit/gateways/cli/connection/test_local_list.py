@@ -9,10 +9,10 @@ import pytest
 from typer.main import get_command
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.completion.candidates import Candidates, completion_candidates
 from opencrab.gateways.cli.connection.address import find_server_address
-from opencrab.gateways.cli.connection.local_list import items_of_local_server
+from opencrab.gateways.cli.connection.local_list import list_over_server_connection
 from opencrab.gateways.cli.terminal.options import Options
 from tests.unit.gateways.cli.completion.test_candidates import agent
 from tests.unit.gateways.cli.connection.test_proven_key import (
@@ -27,7 +27,7 @@ __all__ = ["listener"]
 
 def read(folder: Path, **given: str) -> list[dict[str, Any]]:
     address = find_server_address(data=folder, **given)
-    return list(items_of_local_server(address, "agents", 30))
+    return list(list_over_server_connection(address, "agents", 30))
 
 
 def pages(*found: Any) -> Iterator[Any]:
@@ -98,6 +98,6 @@ def test_names_are_completed_by_it(listener: Listener, tmp_path: Path) -> None:
     listener.secret = "s3cret"
     listener.pages = pages([agent("Ada", "a"), agent("さくら", "s"), gone])
     options = Options(data=folder_of_server(tmp_path, endpoint=listener.url, secret="s3cret"))
-    program = get_command(build_cli(lambda _options: 0))
+    program = get_command(build_cli_app(lambda _options: 0))
     found = completion_candidates(program, ["chat", ""], options)
     assert found == Candidates("values", (("Ada", "a"), ("さくら", "s")))

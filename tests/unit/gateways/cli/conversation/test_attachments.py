@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from opencrab.domain.conversation.attachment import PICTURE_BYTES
-from opencrab.gateways.cli.conversation.attachments import dropped_files
+from opencrab.gateways.cli.conversation.attachments import files_dropped_into_chat
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import agent_view, answered, reply_view, session_view
 
@@ -156,4 +156,4 @@ def test_a_refused_upload_keeps_the_file_for_the_next_message(
     "line", ["", "/", "~", "hello", "/no/such/file", "/x\x00y", "'", "/" * 9_000]
 )
 def test_what_is_no_file_is_no_dropped_file(line: str) -> None:
-    assert dropped_files(line) == []
+    assert files_dropped_into_chat(line) == []

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from opencrab.gateways.cli.conversation.completion import (
-    possible_chat_lines,
-    tab_completion_in_chat,
+    complete_chat_lines_with_tab,
+    possible_lines_in_chat,
 )
 
 COMMANDS = ("agent", "attach", "help", "history", "new")
 
 
 def completed(line: str) -> list[str]:
-    return possible_chat_lines(line, COMMANDS, lambda: ["Ada", "葵", "Aki"])
+    return possible_lines_in_chat(line, COMMANDS, lambda: ["Ada", "葵", "Aki"])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_paths_are_completed(tmp_path: Path) -> None:
 
 def test_the_keyboard_asks_for_the_lines_one_by_one_and_survives_a_failure() -> None:
     readline = pytest.importorskip("readline")
-    with tab_completion_in_chat(completed):
+    with complete_chat_lines_with_tab(completed):
         complete = readline.get_completer()
         assert [complete("/h", n) for n in range(3)] == ["/help", "/history", None]
 
@@ -57,6 +57,6 @@ def test_a_failure_does_not_reach_the_line() -> None:
     def fail(_line: str) -> list[str]:
         raise OSError
 
-    with tab_completion_in_chat(fail):
+    with complete_chat_lines_with_tab(fail):
         assert readline.get_completer()("/h", 0) is None
     assert readline.get_completer() is None

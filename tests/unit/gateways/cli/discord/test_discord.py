@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from opencrab.domain.errors import Refused
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options, RelayWay
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import agent_view
@@ -141,7 +141,7 @@ def test_an_error_of_the_server_is_a_sentence(program: Program, server: Server) 
 def relayed(server: Server, data: Path, relay: Callable[[RelayWay], None]) -> Any:
     """`opencrab admin discord relay` with a relay that does this."""
     transport = httpx.MockTransport(server.handle)
-    app = build_cli(lambda _: 0, Options(transport=transport, relay=relay))
+    app = build_cli_app(lambda _: 0, Options(transport=transport, relay=relay))
     environment = {"OPENCRAB_KEY": "oc_owner", "OPENCRAB_DATA": str(data), "LANG": "C"}
     environment["OPENCRAB_URL"] = "http://127.0.0.1:8080"
     return CliRunner().invoke(app, ["discord", "relay"], env=environment)

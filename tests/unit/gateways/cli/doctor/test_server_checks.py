@@ -8,9 +8,9 @@ import pytest
 from opencrab.gateways.cli.doctor.server_checks import (
     CheckVerdict,
     Finding,
-    check_clock,
-    check_setup,
-    time_of_server,
+    check_clock_by_doctor,
+    check_setup_by_doctor,
+    server_time_for_doctor,
 )
 from opencrab.gateways.cli.language.sentences import EN, JA, SentenceCatalog
 
@@ -22,7 +22,7 @@ AWS = {"kind": "aws", "stage": "prod", "region": "us-east-1", "secrets": "ssm:/o
 def findings(
     setup: dict[str, Any], words: SentenceCatalog = ENGLISH, now: datetime | None = NOW
 ) -> dict[str, Finding]:
-    return {finding.name: finding for finding in check_setup(words, setup, now)}
+    return {finding.name: finding for finding in check_setup_by_doctor(words, setup, now)}
 
 
 def beat(seconds: int) -> dict[str, Any]:
@@ -163,11 +163,11 @@ def test_a_scheduled_backup_that_fails_is_wrong(
 )
 def test_clocks_that_are_apart_are_noted(seconds: int, verdict: CheckVerdict) -> None:
     for words in (ENGLISH, JAPANESE):
-        (found,) = check_clock(words, NOW + timedelta(seconds=seconds), NOW)
+        (found,) = check_clock_by_doctor(words, NOW + timedelta(seconds=seconds), NOW)
         assert found.verdict is verdict
         assert str(abs(seconds)) in found.detail
-    assert not list(check_clock(ENGLISH, NOW, None))
-    assert not list(check_clock(ENGLISH, None, NOW))
+    assert not list(check_clock_by_doctor(ENGLISH, NOW, None))
+    assert not list(check_clock_by_doctor(ENGLISH, None, NOW))
 
 
 @pytest.mark.parametrize(
@@ -186,4 +186,4 @@ def test_clocks_that_are_apart_are_noted(seconds: int, verdict: CheckVerdict) ->
 def test_a_moment_is_read_as_http_and_json_write_it(
     text: object, expected: datetime | None
 ) -> None:
-    assert time_of_server(text) == expected
+    assert server_time_for_doctor(text) == expected

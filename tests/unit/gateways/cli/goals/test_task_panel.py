@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.engine.goals.progress import Standing
-from opencrab.gateways.cli.goals.task_panel import goal_task_status_text, tool_call_text
+from opencrab.gateways.cli.goals.task_panel import action_text_in_goal_panel, goal_task_status_text
 from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
 
 
@@ -24,7 +24,7 @@ def test_every_status_has_a_word(language: str) -> None:
 
 def test_an_action_is_shown_with_its_reason() -> None:
     deed = {"id": "c1_0", "sentence": "「n.md」を書く", "mark": "done", "seconds": 1.5}
-    shown = tool_call_text({**deed, "result": None, "reason": "忘れないため\nまず書く"})
+    shown = action_text_in_goal_panel({**deed, "result": None, "reason": "忘れないため\nまず書く"})
     assert shown.plain == "✓ 「n.md」を書く 1.5 s (忘れないため まず書く)"
-    older = tool_call_text({**deed, "result": None})
+    older = action_text_in_goal_panel({**deed, "result": None})
     assert older.plain == "✓ 「n.md」を書く 1.5 s"

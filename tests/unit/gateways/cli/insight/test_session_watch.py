@@ -14,8 +14,8 @@ from opencrab.engine.conversation.live_events import (
     Event,
     TurnMoved,
     events_of_session_line,
-    gap_event,
-    session_events_of_turn,
+    live_session_events_of_turn,
+    session_event_for_gap,
 )
 from tests.contract.example import NOW, turn
 from tests.unit.gateways.cli.insight.test_live_panes import PANES
@@ -93,7 +93,7 @@ def test_a_person_reads_who_says_what(program: Program, server: Server, text: st
 
 def test_a_script_gets_every_event_as_a_line_of_json(program: Program, server: Server) -> None:
     moved = TurnMoved(turn=turn(), status=TurnStatus.RUNNING, at=NOW)
-    events = (*session_events_of_turn(moved), *events_of_session_line(line("はい", 8)))
+    events = (*live_session_events_of_turn(moved), *events_of_session_line(line("はい", 8)))
     server.on(PLACE, stream(events))
     leaving(program, 1)
     shown = program.run("watch", "--session", "s1")
@@ -177,12 +177,12 @@ def test_a_long_line_is_shown_when_all_of_it_has_come(program: Program, server: 
             ("短く",),
         ),
         (
-            lambda: session_events_of_turn(
+            lambda: live_session_events_of_turn(
                 TurnMoved(turn=turn(note="予算切れ"), status=TurnStatus.EXHAUSTED, at=NOW)
             ),
             ("予算切れ",),
         ),
-        (lambda: (gap_event("s1", 3, 90, NOW),), ("between 3 and 90",)),
+        (lambda: (session_event_for_gap("s1", 3, 90, NOW),), ("between 3 and 90",)),
     ],
 )
 def test_everything_that_happens_has_its_look(

@@ -14,14 +14,14 @@ from typer.main import get_command
 from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.task_type import TaskType
 from opencrab.gateways import cli
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.language.sentences import (
     EN,
     JA,
     CliLanguage,
     SentenceCatalog,
     cli_languages,
-    cli_texts_in,
+    sentences_of_language,
 )
 from opencrab.ports.erasure import RemainingCopy
 from tests.cases import for_each
@@ -40,8 +40,8 @@ ALIKE = {
 }
 """Sentences of names and marks only, and the question which language it shall be."""
 
-ENGLISH = cli_texts_in(EN)["sentences"]
-JAPANESE_TEXTS = cli_texts_in(JA)
+ENGLISH = sentences_of_language(EN)["sentences"]
+JAPANESE_TEXTS = sentences_of_language(JA)
 SENTENCES = JAPANESE_TEXTS["sentences"]
 HELP_OF_HELP = "Show this message and exit."
 OPAQUE = (
@@ -94,7 +94,7 @@ def helps_of(page: Any) -> list[str]:
     return [*helps, *(inner.help for inner in getattr(page, "commands", {}).values())]
 
 
-PAGES = dict(commands(get_command(build_cli(lambda _: 0))))
+PAGES = dict(commands(get_command(build_cli_app(lambda _: 0))))
 
 
 def test_each_sentence_exists_in_both_languages_once() -> None:
@@ -173,7 +173,7 @@ def test_headings_of_help_are_in_the_users_language(program: Program) -> None:
 
 
 def test_english_help_is_written_at_the_commands() -> None:
-    assert set(cli_texts_in(EN)) == {"sentences", "terms"}
+    assert set(sentences_of_language(EN)) == {"sentences", "terms"}
     assert set(JAPANESE_TEXTS) == {"sentences", "terms", "help"}
 
 

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from opencrab.engine.simulation.learning.scores import LearningTrialSummary
-from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.simulation.learning import MOST_SEEDS
 
 
@@ -14,7 +14,7 @@ def run(*given: str, language: str = "en") -> Result:
     """The command on a small world."""
     said = ["simulate", "learning", "--nights", "6", "--turns", "40", "--language", language]
     return CliRunner().invoke(
-        build_cli(lambda _options: 0), [*said, *given], env={"COLUMNS": "100"}
+        build_cli_app(lambda _options: 0), [*said, *given], env={"COLUMNS": "100"}
     )
 
 

@@ -85,10 +85,10 @@ def test_what_is_typed_meanwhile_is_shown_by_the_next_prompt_only(
 ) -> None:
     program = """
 import os, sys
-from opencrab.gateways.cli.terminal.input import terminal_line_editing, typing_hidden
+from opencrab.gateways.cli.terminal.input import terminal_line_editing, hide_terminal_typing
 from pathlib import Path
 with terminal_line_editing(Path(sys.argv[2])):
-    with typing_hidden():
+    with hide_terminal_typing():
         print("busy", flush=True)
         os.read(int(sys.argv[1]), 1)
     print("heard", input("you> "), flush=True)
@@ -133,11 +133,11 @@ with terminal_line_editing(Path(sys.argv[2])):
 def test_a_terminal_that_closes_meanwhile_replaces_no_error() -> None:
     program = """
 import os, pty, sys
-from opencrab.gateways.cli.terminal.input import typing_hidden
+from opencrab.gateways.cli.terminal.input import hide_terminal_typing
 ours, theirs = pty.openpty()
 sys.stdin = os.fdopen(theirs)
 try:
-    with typing_hidden():
+    with hide_terminal_typing():
         os.close(ours)
         raise LookupError
 except LookupError:

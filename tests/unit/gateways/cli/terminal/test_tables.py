@@ -13,8 +13,8 @@ from opencrab.gateways.cli.agents.profile_view import agent_trait_bar
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.cli.terminal.tables import (
     draw_fact_table_on_terminal,
-    draw_table,
-    render_markdown,
+    draw_table_on_terminal,
+    render_markdown_for_terminal,
 )
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_terminal_line
@@ -24,7 +24,7 @@ words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Zl", "Zp"])
 
 def drawn(text: str) -> str:
     out = io.StringIO()
-    Terminal(Options(), out, io.StringIO(), io.StringIO()).draw(render_markdown(text))
+    Terminal(Options(), out, io.StringIO(), io.StringIO()).draw(render_markdown_for_terminal(text))
     return out.getvalue().rstrip("\n")
 
 
@@ -40,14 +40,14 @@ def drawn(text: str) -> str:
     ],
 )
 def test_simple_markdown_is_shown_and_all_else_stays(text: str, shown: str) -> None:
-    assert render_markdown(text).plain == shown
+    assert render_markdown_for_terminal(text).plain == shown
     assert [line.rstrip() for line in drawn(text).split("\n")] == shown.split("\n")
 
 
 @given(lines=st.lists(words.filter(lambda line: not set(line) & set("*`#-+"))))
 def test_text_without_marks_is_shown_word_for_word(lines: list[str]) -> None:
     text = "\n".join(lines)
-    assert render_markdown(text).plain == clean_terminal_text(text).strip("\n")
+    assert render_markdown_for_terminal(text).plain == clean_terminal_text(text).strip("\n")
 
 
 def test_prose_is_cleaned_before_it_is_drawn() -> None:
@@ -64,7 +64,7 @@ def test_what_is_cut_says_so_and_is_never_longer(text: str, length: int) -> None
 def test_a_table_never_breaks_what_names_a_thing() -> None:
     out = io.StringIO()
     screen = Terminal(Options(), out, io.StringIO(), io.StringIO())
-    draw_table(screen.console, ["id", "名前"], [("a" * 26, "さくら"), ("b", None)])
+    draw_table_on_terminal(screen.console, ["id", "名前"], [("a" * 26, "さくら"), ("b", None)])
     rows = [line.split() for line in out.getvalue().splitlines()]
     assert rows == [["id", "名前"], ["a" * 26, "さくら"], ["b"]]
 
@@ -121,7 +121,7 @@ def test_a_table_that_is_too_wide_becomes_blocks(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("NO_COLOR", "1")
         out = Screen()
         screen = Terminal(Options(), out, io.StringIO(), io.StringIO())
-        draw_table(screen.console, heads, [row, ("計", "", "1")])
+        draw_table_on_terminal(screen.console, heads, [row, ("計", "", "1")])
         shown[columns] = [
             clean_terminal_text(line).rstrip() for line in out.getvalue().splitlines()
         ]
@@ -140,7 +140,9 @@ def test_a_table_of_japanese_titles_is_a_table_on_80_columns() -> None:
     out = io.StringIO()
     title = "新幹線とホテルの両方を予約して経費の精算まで済"
     rows = [("qfs1t315d288agmkzbaw7grs5x", "葵", title, 12, "2026-11-28 19:23")]
-    draw_table(Console(file=out, width=80), ("id", "agent", "title", "turns", "changed"), rows)
+    draw_table_on_terminal(
+        Console(file=out, width=80), ("id", "agent", "title", "turns", "changed"), rows
+    )
     lines = out.getvalue().splitlines()
     assert lines[0].split() == ["id", "agent", "title", "turns", "changed"]
     assert all(cell_len(line) <= 80 for line in lines)

@@ -13,8 +13,8 @@ CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"
 ANSWERS: list[Any] = [
     acks.ack_of_command_interaction("ask"),
     acks.ack_of_command_interaction("memory"),
-    acks.ack_of_component(),
-    acks.ack_of_form(),
+    acks.discord_ack_of_button(),
+    acks.discord_ack_of_form(),
     *(acks.interaction_not_taken(language) for language in ("ja", "en")),
     *(
         acks.steering_form_of_interaction(f"{acks.STEER}01crab:G1", language)

@@ -10,7 +10,7 @@ from opencrab.gateways.discord.interactions.door import (
     FRESH_SECONDS,
     MOST_BYTES,
     REMEMBERED,
-    interaction_headers_and_body,
+    discord_interaction_headers_and_body,
     interaction_http_result,
 )
 from tests.unit.gateways.discord.doorway import CHANNEL, NOW, PERSON, TOKEN, Doorway, interaction
@@ -317,8 +317,8 @@ def test_an_event_is_read_to_the_byte(doorway: Doorway, encoded: bool) -> None: 
         name.title(): text for name, text in doorway.signer.headers(str(int(NOW)), body).items()
     }
     event = {"headers": headers, "body": content, "isBase64Encoded": encoded}
-    assert interaction_headers_and_body(event)[1] == body
-    assert doorway.answer(*interaction_headers_and_body(event)).status == 202
+    assert discord_interaction_headers_and_body(event)[1] == body
+    assert doorway.answer(*discord_interaction_headers_and_body(event)).status == 202
 
 
 @pytest.mark.parametrize(
@@ -332,6 +332,8 @@ def test_an_event_is_read_to_the_byte(doorway: Doorway, encoded: bool) -> None: 
 )
 def test_an_event_without_a_request_is_refused(doorway: Doorway, event: Any) -> None:
     assert (
-        interaction_http_result(doorway.answer(*interaction_headers_and_body(event)))["statusCode"]
+        interaction_http_result(doorway.answer(*discord_interaction_headers_and_body(event)))[
+            "statusCode"
+        ]
         == 401
     )

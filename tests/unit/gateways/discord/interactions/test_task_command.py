@@ -12,7 +12,7 @@ from opencrab.domain.discord.community import discord_channel
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.goals.goal import Goal, GoalStatus
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.instructions import InstructionGiver, goals_of_agent
+from opencrab.engine.goals.instructions import InstructionGiver, page_of_goals
 from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.models.model import ChatMessage
@@ -34,7 +34,7 @@ def desk(stage: Stage) -> Stage:
 def given(desk: Stage, text: str = "メモを整理して", **more: Any) -> Goal:
     """Give an instruction; answers its goal."""
     desk.does(desk.door.command("task", agent="crab", instruction=text, of=more))
-    return goals_of_agent(desk.runtime.home, "crab")[0]
+    return page_of_goals(desk.runtime.home, "crab")[0]
 
 
 def goal(desk: Stage, label: str = "G1") -> Goal:
@@ -62,7 +62,7 @@ def test_the_same_instruction_twice_is_one_goal(any_stage: Stage) -> None:
     raw = desk.door.command("task", agent="crab", instruction="メモを整理して")
     desk.does(raw)
     desk.does(raw)
-    assert len(goals_of_agent(desk.runtime.home, "crab")) == 1
+    assert len(page_of_goals(desk.runtime.home, "crab")) == 1
 
 
 def test_an_instruction_that_waits_in_line_is_shown_at_once(desk: Stage) -> None:
@@ -87,7 +87,7 @@ def test_the_public_gives_none_and_is_told_what_it_can_do(
     )
     desk.does(raw)
     assert says in desk.texts[0]
-    assert goals_of_agent(desk.runtime.home, "crab") == ()
+    assert page_of_goals(desk.runtime.home, "crab") == ()
 
 
 def test_an_instruction_without_words_is_refused(desk: Stage) -> None:
@@ -221,7 +221,7 @@ def test_an_instruction_whose_panel_cannot_be_told_of_is_tried_again(desk: Stage
     assert desk.does(raw, count=2) is MessageOutcome.FINISHED
     desk.delivers()
     assert [panel.goal for _, panel in desk.room.panels] == ["G1"]
-    assert len(goals_of_agent(desk.runtime.home, "crab")) == 1
+    assert len(page_of_goals(desk.runtime.home, "crab")) == 1
 
 
 def test_the_owner_may_change_any(desk: Stage) -> None:

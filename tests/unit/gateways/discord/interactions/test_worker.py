@@ -9,7 +9,7 @@ import pytest
 from opencrab.domain.discord.community import Community
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, Refused, Unavailable
-from opencrab.engine.goals.instructions import goals_of_agent
+from opencrab.engine.goals.instructions import page_of_goals
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
 from opencrab.gateways.discord.interactions.worker import TRIES, handle_interaction
@@ -117,7 +117,7 @@ def test_what_kills_its_workers_is_given_up_unread(stage: Stage) -> None:
     raw = stage.door.command("task", agent="crab", instruction="x", of={"locale": "en-US"})
     assert stage.does(raw, count=TRIES + 1) is MessageOutcome.FINISHED
     assert "try again" in stage.texts[0]
-    assert goals_of_agent(stage.runtime.home, "crab") == ()
+    assert page_of_goals(stage.runtime.home, "crab") == ()
 
 
 def test_a_button_that_is_given_up_is_told_beside_its_message(stage: Stage) -> None:

@@ -12,14 +12,14 @@ from opencrab.gateways.discord.text.embeds import (
     Colour,
     Style,
     cut_discord_text,
+    discord_embed_lines_that_fit,
+    discord_embeds_message,
+    discord_text_length,
     discord_timestamp,
-    embed_lines_that_fit,
-    embeds_message,
     escape_discord_markdown,
     make_button,
     make_embed,
-    one_line,
-    utf16_length,
+    one_discord_line,
 )
 from tests.contract.example import NOW
 from tests.unit.gateways.discord.showing import HOSTILE, accepted
@@ -41,12 +41,12 @@ def counted(made: dict[str, Any]) -> int:
     """What an embed counts among all embeds of its message."""
     texts = [made["title"], made.get("description", ""), made.get("footer", {}).get("text", "")]
     texts += [text for field in made.get("fields", ()) for text in (field["name"], field["value"])]
-    return sum(map(utf16_length, texts))
+    return sum(map(discord_text_length, texts))
 
 
 @given(some.lists(embeds, max_size=12))
 def test_any_message_fits_discord(made: list[dict[str, Any]]) -> None:
-    payload = embeds_message(*made)
+    payload = discord_embeds_message(*made)
     accepted(payload)
     assert sum(map(counted, payload["embeds"])) <= EMBEDS_TOGETHER
 
@@ -55,8 +55,8 @@ def test_any_message_fits_discord(made: list[dict[str, Any]]) -> None:
 def test_a_cut_leaves_no_half_of_anything(text: str, most: int) -> None:
     whole = escape_discord_markdown(text)
     made = cut_discord_text(whole, most)
-    assert utf16_length(made) <= most
-    if utf16_length(whole) > most > 0:
+    assert discord_text_length(made) <= most
+    if discord_text_length(whole) > most > 0:
         kept = made.removesuffix("…")
         assert whole.startswith(kept)
         assert made != kept
@@ -65,9 +65,9 @@ def test_a_cut_leaves_no_half_of_anything(text: str, most: int) -> None:
 
 @given(some.lists(texts, max_size=60), some.integers(40, 1_024))
 def test_rows_that_do_not_fit_are_counted(rows: list[str], most: int) -> None:
-    listed = [one_line(row, 200) for row in rows]
-    made = embed_lines_that_fit(listed, most)
-    assert utf16_length(made) <= most
+    listed = [one_discord_line(row, 200) for row in rows]
+    made = discord_embed_lines_that_fit(listed, most)
+    assert discord_text_length(made) <= most
     left = re.search(r"\n… \+(\d+)$", made)
     shown = len(listed) - (int(left[1]) if left else 0)
     assert made.count("\n") == max(shown - (left is None), 0) if listed else not made
@@ -77,13 +77,13 @@ def test_rows_that_do_not_fit_are_counted(rows: list[str], most: int) -> None:
 def test_a_cut_goes_around_an_emoji(emoji: str) -> None:
     text = f"ab{emoji}{emoji}c"
     whole = {"", "a", "ab", f"ab{emoji}", f"ab{emoji * 2}"}
-    for most in range(1, utf16_length(text)):
+    for most in range(1, discord_text_length(text)):
         assert cut_discord_text(text, most).removesuffix("…") in whole
 
 
 @pytest.mark.parametrize("text", ["now <t:1767603600:R> and so on", "x \\* y \\* z \\* w"])
 def test_a_cut_goes_around_a_time_and_an_escape(text: str) -> None:
-    for most in range(1, utf16_length(text)):
+    for most in range(1, discord_text_length(text)):
         kept = cut_discord_text(text, most).removesuffix("…")
         assert "<" not in kept or ">" in kept
         assert not kept.endswith("\\")
@@ -106,16 +106,16 @@ def test_nothing_is_shown_as_a_dash() -> None:
     assert [each["value"] for each in made["fields"]] == ["—", "—"]
     assert "footer" not in made
     assert "description" not in made
-    accepted(embeds_message(made))
+    accepted(discord_embeds_message(made))
 
 
 def test_a_message_of_words_and_buttons_is_taken() -> None:
-    payload = embeds_message(
+    payload = discord_embeds_message(
         make_embed("題", "本文"), rows=[[make_button("承認" * 60, "oc:ap:x:y", Style.YES)], []]
     )
     accepted(payload)
     assert len(payload["components"]) == 1
-    accepted(embeds_message(make_embed("題", "本文")))
+    accepted(discord_embeds_message(make_embed("題", "本文")))
 
 
 def test_a_time_is_shown_in_the_readers_own_words() -> None:

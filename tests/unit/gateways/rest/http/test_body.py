@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import JSON_DEPTH
-from opencrab.gateways.rest.http.body import Strict, require_utf8_url, strict_json_body
+from opencrab.gateways.rest.http.body import Strict, require_utf8_http_url, strict_http_json_body
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.integers(-(10**300), 10**300) | st.floats(allow_nan=False, allow_infinity=False)
@@ -29,14 +29,14 @@ def nested(depth: int) -> bytes:
 
 @given(VALUES)
 def test_what_json_can_say_is_taken_as_it_is(value: Any) -> None:
-    assert strict_json_body(json.dumps(value).encode()) == value
-    assert strict_json_body(json.dumps(value, ensure_ascii=False, indent=1).encode()) == value
+    assert strict_http_json_body(json.dumps(value).encode()) == value
+    assert strict_http_json_body(json.dumps(value, ensure_ascii=False, indent=1).encode()) == value
 
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_a_value_or_an_invalid_body(content: bytes) -> None:
     try:
-        value = strict_json_body(content)
+        value = strict_http_json_body(content)
     except Invalid as error:
         value = {"field": error.field, "cure": error.cure}
     json.dumps(value, allow_nan=False).encode()
@@ -59,15 +59,15 @@ def test_any_bytes_are_a_value_or_an_invalid_body(content: bytes) -> None:
 )
 def test_what_readers_would_disagree_about_is_refused(content: bytes, words: str) -> None:
     with pytest.raises(Invalid, match=words):
-        strict_json_body(content)
+        strict_http_json_body(content)
 
 
 def test_the_deepest_value_that_is_taken() -> None:
-    assert strict_json_body(nested(JSON_DEPTH)) is not None
+    assert strict_http_json_body(nested(JSON_DEPTH)) is not None
 
 
 def test_two_halves_of_a_character_are_one() -> None:
-    assert strict_json_body(b'"\\ud83e\\udd80"') == "🦀"
+    assert strict_http_json_body(b'"\\ud83e\\udd80"') == "🦀"
 
 
 class _Counter(BaseModel):
@@ -94,13 +94,13 @@ def test_nothing_is_guessed_from_another_kind(value: dict[str, Any]) -> None:
 )
 def test_an_address_of_half_characters_names_nothing(path: bytes, query: bytes, field: str) -> None:
     with pytest.raises(Invalid) as caught:
-        require_utf8_url({"raw_path": path, "query_string": query})
+        require_utf8_http_url({"raw_path": path, "query_string": query})
     assert caught.value.field == field
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 @example("%80")
 def test_every_whole_character_may_be_in_an_address(text: str) -> None:
-    require_utf8_url({"raw_path": quote(text).encode(), "query_string": quote(text).encode()})
+    require_utf8_http_url({"raw_path": quote(text).encode(), "query_string": quote(text).encode()})
     unescaped = text.replace("%", "").encode()
-    require_utf8_url({"raw_path": unescaped, "query_string": unescaped})
+    require_utf8_http_url({"raw_path": unescaped, "query_string": unescaped})

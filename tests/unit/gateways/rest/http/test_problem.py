@@ -15,10 +15,10 @@ from opencrab.engine.agents.creation import NewAgent
 from opencrab.gateways.rest.http.problem import (
     MEDIA_TYPE,
     UnsupportedMediaType,
-    problem_of_error,
-    problem_of_status,
-    problem_of_unexpected,
-    problem_of_validation,
+    http_problem,
+    http_problem_of_status,
+    http_problem_of_unexpected,
+    http_problem_of_validation,
 )
 
 STATUSES = {
@@ -55,7 +55,7 @@ def test_the_table_has_every_error() -> None:
 
 @pytest.mark.parametrize("kind", STATUSES)
 def test_every_error_has_its_status_field_and_cure(kind: type[OpenCrabError]) -> None:
-    answer = problem_of_error(kind("蟹がいない", field="crab", cure="呼ぶ"))
+    answer = http_problem(kind("蟹がいない", field="crab", cure="呼ぶ"))
     found = read(answer)
     assert answer.status_code == STATUSES[kind]
     assert (found["detail"], found["field"], found["cure"]) == ("蟹がいない", "crab", "呼ぶ")
@@ -65,7 +65,7 @@ def test_every_error_has_its_status_field_and_cure(kind: type[OpenCrabError]) ->
 
 
 def test_an_unexpected_error_says_nothing_about_itself() -> None:
-    assert read(problem_of_unexpected()).keys() == {
+    assert read(http_problem_of_unexpected()).keys() == {
         "type",
         "title",
         "status",
@@ -77,7 +77,7 @@ def test_an_unexpected_error_says_nothing_about_itself() -> None:
 
 @pytest.mark.parametrize("status", [404, 405, 418, 500])
 def test_an_answer_of_the_framework_is_a_problem_too(status: int) -> None:
-    assert read(problem_of_status(status, {"Allow": "GET"}))["detail"]
+    assert read(http_problem_of_status(status, {"Allow": "GET"}))["detail"]
 
 
 TEXTS = st.text(max_size=20).map("ZQX悪意{}".format)
@@ -88,7 +88,7 @@ def test_a_wrong_form_is_explained_without_an_echo(body: dict[str, str]) -> None
     try:
         TypeAdapter(NewAgent).validate_python({**body, "name": 5})
     except ValidationError as error:
-        answer = problem_of_validation(error.errors())
+        answer = http_problem_of_validation(error.errors())
     else:
         raise AssertionError("a number is no name")
     found = read(answer)
@@ -103,7 +103,7 @@ def test_of_many_problems_ten_are_told() -> None:
     body = {f"field-{n}": n for n in range(30)}
     with pytest.raises(ValidationError) as caught:
         NewAgent.model_validate({"name": "美香", **body})
-    found = read(problem_of_validation(caught.value.errors()))
+    found = read(http_problem_of_validation(caught.value.errors()))
     assert len(found["errors"]) == 10
     assert found["field"] == found["errors"][0]["field"] == "field-0"
 
@@ -121,4 +121,4 @@ def test_a_text_is_measured_as_a_text_even_where_a_list_may_be(sent: Any, told: 
     measured = Annotated[Any, Field(min_length=1, max_length=1)]
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(measured).validate_python(sent)
-    assert told in read(problem_of_validation(caught.value.errors()))["detail"]
+    assert told in read(http_problem_of_validation(caught.value.errors()))["detail"]

@@ -7,7 +7,7 @@ from opencrab.domain.turn.record import CallState, ModelResult
 from opencrab.domain.turn.turn import Stop, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.phrases import system_phrase
-from opencrab.gateways.rest.insight.turn_outcome import TurnErrorView, turn_error
+from opencrab.gateways.rest.insight.turn_outcome import TurnErrorView, insight_turn_error
 from tests.unit.gateways.rest.insight.test_turn_story import TURN
 
 EN, JA = Language.EN, Language.JA
@@ -24,7 +24,9 @@ def error(
     language: Language = EN,
 ) -> TurnErrorView | None:
     turn = TURN.replaced(status=status, note=note, stop=stop)
-    return turn_error(turn, [ModelResult(n=1, state=CallState.FAILED, fault=fault)], language)
+    return insight_turn_error(
+        turn, [ModelResult(n=1, state=CallState.FAILED, fault=fault)], language
+    )
 
 
 @pytest.mark.parametrize("status", ["queued", "running", "waiting", "completed", "idle"])

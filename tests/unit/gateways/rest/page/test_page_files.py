@@ -10,7 +10,7 @@ import pytest
 
 from opencrab.gateways.rest.app import PAGES
 from opencrab.gateways.rest.page import page_files
-from opencrab.gateways.rest.page.page_files import page_response
+from opencrab.gateways.rest.page.page_files import browser_page_response
 
 STATIC = Path(page_files.__file__).parent / "static"
 FIRST_PAGE_BYTES = 200_000
@@ -31,7 +31,7 @@ def test_the_server_knows_the_addresses_that_the_page_shows() -> None:
 
 def body_of(path: str = "/", **headers: str) -> str:
     """The text of an answer."""
-    return bytes(page_response(page_scope(path, **headers)).body).decode()
+    return bytes(browser_page_response(page_scope(path, **headers)).body).decode()
 
 
 def addresses() -> list[str]:
@@ -49,7 +49,7 @@ def test_the_page_is_in_the_language_of_the_browser(accept_language: str, langua
 def test_the_page_names_files_that_are_served() -> None:
     assert len(addresses()) == 3
     for address in addresses():
-        answer = page_response(page_scope(address))
+        answer = browser_page_response(page_scope(address))
         assert answer.status_code == 200
         assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
 
@@ -67,12 +67,12 @@ def test_the_page_names_files_that_are_served() -> None:
 )
 def test_no_other_file_is_served(path: str) -> None:
     version = addresses()[0].split("/")[2]
-    assert page_response(page_scope(path.replace("{version}", version))).status_code == 404
+    assert browser_page_response(page_scope(path.replace("{version}", version))).status_code == 404
 
 
 def test_nothing_foreign_may_run_or_be_asked() -> None:
     for path in ("/", *addresses()):
-        headers = page_response(page_scope(path)).headers
+        headers = browser_page_response(page_scope(path)).headers
         policy = headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
         assert "frame-ancestors 'none'" in policy
@@ -84,12 +84,12 @@ def test_nothing_foreign_may_run_or_be_asked() -> None:
 
 def test_a_file_that_the_browser_has_is_not_sent_again() -> None:
     for path in ("/", *addresses()):
-        etag = page_response(page_scope(path)).headers["etag"]
+        etag = browser_page_response(page_scope(path)).headers["etag"]
         for known in (etag, f"W/{etag}", f'"other", {etag}'):
-            again = page_response(page_scope(path, if_none_match=known))
+            again = browser_page_response(page_scope(path, if_none_match=known))
             assert (again.status_code, again.body) == (304, b"")
             assert again.headers["etag"] == etag
-        assert page_response(page_scope(path, if_none_match='"other"')).status_code == 200
+        assert browser_page_response(page_scope(path, if_none_match='"other"')).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_a_file_that_the_browser_has_is_not_sent_again() -> None:
 )
 def test_a_file_is_compressed_for_whoever_takes_it(accept_encoding: str, *, is_gzip: bool) -> None:
     for path in ("/", *addresses()):
-        plain = page_response(page_scope(path))
-        answer = page_response(page_scope(path, accept_encoding=accept_encoding))
+        plain = browser_page_response(page_scope(path))
+        answer = browser_page_response(page_scope(path, accept_encoding=accept_encoding))
         assert answer.headers.get("content-encoding") == ("gzip" if is_gzip else None)
         assert "Accept-Encoding" in answer.headers["vary"]
         body = bytes(answer.body)
@@ -114,7 +114,7 @@ def test_a_file_is_compressed_for_whoever_takes_it(accept_encoding: str, *, is_g
         assert (answer.headers["etag"] == plain.headers["etag"]) is not is_gzip
         etag = answer.headers["etag"]
         known = {"accept_encoding": accept_encoding, "if_none_match": etag}
-        assert page_response(page_scope(path, **known)).status_code == 304
+        assert browser_page_response(page_scope(path, **known)).status_code == 304
 
 
 def loaded_by(script: str) -> set[str]:
@@ -140,7 +140,8 @@ def test_the_first_page_is_small() -> None:
     version = addresses()[0].split("/")[2]
     paths = ["/", *(f"/page/{version}/{name}" for name in sorted(names))]
     sizes = {
-        path: len(page_response(page_scope(path, accept_encoding="gzip")).body) for path in paths
+        path: len(browser_page_response(page_scope(path, accept_encoding="gzip")).body)
+        for path in paths
     }
     assert sum(sizes.values()) <= FIRST_PAGE_BYTES, sizes
 

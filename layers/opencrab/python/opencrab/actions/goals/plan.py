@@ -12,7 +12,7 @@ from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
-from opencrab.domain.goals.condition import require_checkable_conditions
+from opencrab.domain.goals.condition import require_checkable_goal_conditions
 from opencrab.domain.goals.goal import (
     CHILDREN,
     DEPTH,
@@ -31,7 +31,7 @@ from opencrab.domain.goals.selection import (
     PROMISES,
     open_goal_limit,
     require_goal_room,
-    require_valid_deadline,
+    require_valid_goal_deadline,
 )
 from opencrab.domain.goals.value_estimate import Horizon, ValueEstimate
 from opencrab.domain.identifier import stable_id
@@ -120,7 +120,7 @@ def add_goal(arguments: AddGoal, context: ActionContext) -> ActionResult:
     fact = stored or Document(owner=context.agent.id, kind=MIND, id=MIND, version=0, body={})
     mind = fact.read(AgentState)
     agenda = mind.agenda
-    require_valid_deadline(arguments.deadline, context.clock.now())
+    require_valid_goal_deadline(arguments.deadline, context.clock.now())
     _require_room(context, agenda, arguments.horizon)
     parent = _parent(context)
     turn, number = context.turn, agenda.last_number + 1
@@ -208,7 +208,7 @@ def plan_goal(arguments: PlanGoal, context: ActionContext) -> ActionResult:
     fact, goal = _own_goal(context, arguments.goal_id)
     if goal.stuck:
         return _planned_anew(arguments, context)
-    require_checkable_conditions(arguments.tasks)
+    require_checkable_goal_conditions(arguments.tasks)
     return _with_plan(context, fact, with_plan(goal, arguments.tasks))
 
 
@@ -219,7 +219,7 @@ def _planned_anew(arguments: PlanGoal, context: ActionContext) -> ActionResult:
             f"the plan of {goal.id} is fixed: the goal was given to you",
             cure="fail the task and report what could not be done",
         )
-    require_checkable_conditions(arguments.tasks)
+    require_checkable_goal_conditions(arguments.tasks)
     anew, old = replan_goal(goal, arguments.tasks, context.clock.now())
     kept = new_fact(goal.agent_id, PLAN, abandoned_goal_plan_id(goal.id, old.revision), old)
     return _with_plan(context, fact, anew).keeping(kept)

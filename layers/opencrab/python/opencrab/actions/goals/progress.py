@@ -19,11 +19,11 @@ from opencrab.domain.goals.goal import (
     TaskId,
     TaskStatus,
     goal_message,
-    task_message,
+    goal_task_message,
 )
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.action import ActionResult, Effect, GoalEnded, SpeechSent, TaskEnded
-from opencrab.domain.turn.success_condition import first_unmet_success_condition
+from opencrab.domain.turn.success_condition import first_condition_unmet_by_turns
 from opencrab.domain.value import Language, ShortText, Text, Value
 from opencrab.ports.turn.action import ActionContext
 
@@ -140,7 +140,7 @@ def _require_success(arguments: Report, goal: Goal, known: tuple[ActionReceipt, 
     if goal.children or goal.given or Outcome(arguments.outcome) is not Outcome.SUCCESS:
         return
     effects = ((receipt.action, receipt.path) for receipt in known)
-    unmet = first_unmet_success_condition(goal.instruction, effects)
+    unmet = first_condition_unmet_by_turns(goal.instruction, effects)
     if unmet is not None:
         raise Invalid(
             f"{goal.id} is not done: no action for it has met {unmet}",
@@ -196,7 +196,7 @@ def _task_ended(
     task = current.replaced(receipts=receipts, ended_at=context.clock.now(), **end)
     changed = goal.with_task(task).replaced(taint=goal.taint or context.turn.taint)
     following = changed.next_task
-    effect = TaskEnded(task=task.id, status=task.status.value, message=task_message(task))
+    effect = TaskEnded(task=task.id, status=task.status.value, message=goal_task_message(task))
     return ActionResult.ok(
         effect,
         task_id=task.id,
@@ -230,7 +230,7 @@ def _render_report(
     arguments: Report, goal: Goal, known: tuple[ActionReceipt, ...], language: Language
 ) -> str:
     """Format the report for people: the agent's summary, the tasks, files, unconfirmed claims."""
-    rows = [arguments.summary.strip(), "", *map(task_message, goal.tasks)]
+    rows = [arguments.summary.strip(), "", *map(goal_task_message, goal.tasks)]
     rows.append(f"[{goal.id}] {goal.name} / {goal.completion_percent}%")
     paths = list(dict.fromkeys(receipt.path for receipt in known if receipt.path))
     if paths:

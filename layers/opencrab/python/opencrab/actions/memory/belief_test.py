@@ -2,7 +2,7 @@
 
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, Refused, TooLarge
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
+from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
 from opencrab.domain.memory.belief import BELIEF_TESTS
 from opencrab.domain.text.plain import text_on_one_line
 from opencrab.domain.turn.declared_test import (
@@ -10,7 +10,7 @@ from opencrab.domain.turn.declared_test import (
     TESTS,
     DeclaredTest,
     DeclaredTests,
-    parse_declared_test,
+    parse_test_declared_in_turn,
 )
 from opencrab.ports.turn.action import ActionContext
 
@@ -29,7 +29,7 @@ def checked_belief_test(said: str, context: ActionContext) -> str:
             field="test",
             cure="give fewer conditions",
         )
-    for condition in parse_declared_test(test):
+    for condition in parse_test_declared_in_turn(test):
         if condition.kind == "action" and context.actions.find(condition.name) is None:
             raise Invalid(
                 f"there is no action {condition.name!r}", field="test", cure="use find_actions"
@@ -37,7 +37,7 @@ def checked_belief_test(said: str, context: ActionContext) -> str:
     return test
 
 
-def declared_test_change(test: str, belief_id: str, context: ActionContext) -> Document:
+def belief_test_change(test: str, belief_id: str, context: ActionContext) -> Document:
     """Return the agent's tests with this one of a belief; raises Refused at the limit."""
     agent_id, turn = context.agent.id, context.turn
     stored = context.reach.facts.get(agent_id, BELIEF_TESTS, BELIEF_TESTS)
@@ -53,7 +53,7 @@ def declared_test_change(test: str, belief_id: str, context: ActionContext) -> D
             belief_id=belief_id,
             test=test,
             declared_at=context.clock.now(),
-            tainted=not may_vouch_for_skill(turn),
+            tainted=not may_vouch_for_learned_skill(turn),
             turn_id=turn.id,
             session_id=context.session.id,
             person_id=turn.principal_id,

@@ -12,15 +12,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from opencrab.actions.memory.belief_claim import (
+    belief_evidence_of_turn,
     belief_of_claim,
-    evidence_of_turn,
-    visible_label,
+    visible_belief_label,
 )
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, NotFound, Refused, TooLarge
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
+from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
 from opencrab.domain.memory.belief import BELIEF, EVIDENCE, Belief, Evidence, revise_belief
 from opencrab.domain.memory.belief_index import (
     BELIEFS,
@@ -37,12 +37,12 @@ from opencrab.domain.memory.knowledge_graph import (
     knowledge_node_id,
 )
 from opencrab.domain.memory.knowledge_link import KnowledgeLink
-from opencrab.domain.memory.peer import INTERESTS, PEER, Peer, peer_trust_after_collaboration
+from opencrab.domain.memory.peer import INTERESTS, PEER, Peer, memory_of_peer_after_collaboration
 from opencrab.domain.memory.salient_beliefs import (
     OUTLOOK,
     SalientBeliefs,
     remember_belief,
-    remember_peer,
+    remember_peer_in_memory,
 )
 from opencrab.domain.memory.working_memory import (
     WORKING,
@@ -51,7 +51,7 @@ from opencrab.domain.memory.working_memory import (
     write_working_memory,
 )
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.text.plain import visible_text
+from opencrab.domain.text.plain import clean_text
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Identifier, Name, ShortText, Text, Unit, Value
 from opencrab.ports.paging import all_pages
@@ -114,15 +114,15 @@ def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
         return _form_belief(arguments, context)
     # Few beliefs have a test, so not every worker loads it.
     from opencrab.actions.memory.belief_test import (  # noqa: PLC0415
+        belief_test_change,
         checked_belief_test,
-        declared_test_change,
     )
 
     test = checked_belief_test(arguments.test, context)
     formed = _form_belief(arguments, context)
     if formed.data is None:
         return formed
-    return formed.keeping(declared_test_change(test, formed.data["belief_id"], context))
+    return formed.keeping(belief_test_change(test, formed.data["belief_id"], context))
 
 
 @group.action(
@@ -142,7 +142,7 @@ def test_belief(arguments: TestBelief, context: ActionContext) -> ActionResult:
         )
     known = stored.read(Belief)
     _require_vouching(known, context)
-    evidence = evidence_of_turn(arguments.evidence, context)
+    evidence = belief_evidence_of_turn(arguments.evidence, context)
     after = revise_belief(known, Outcome(arguments.outcome), evidence, context.clock.now())
     confirmed = after.confidence >= known.confidence
     return _keeping_belief(stored.with_body(after), after, context, confirmed=confirmed)
@@ -165,11 +165,11 @@ def note_working_memory(arguments: NoteWorkingMemory, context: ActionContext) ->
     stored = context.reach.facts.get(context.agent.id, WORKING, WORKING)
     turn = context.turn
     new = WorkingMemory.model_construct(
-        text=visible_text(arguments.content),
+        text=clean_text(arguments.content),
         turn_id=turn.id,
         session_id=context.session.id,
         person_id=turn.principal_id,
-        tainted=not may_vouch_for_skill(turn),
+        tainted=not may_vouch_for_learned_skill(turn),
         at=context.clock.now(),
     )
     after = write_working_memory(
@@ -190,7 +190,7 @@ def note_working_memory(arguments: NoteWorkingMemory, context: ActionContext) ->
 )
 def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionResult:
     """Keep how one thing relates to another; saying it again makes the relation stronger."""
-    content = visible_text(arguments.content)
+    content = clean_text(arguments.content)
     if len(content) > _CONTENT:
         raise TooLarge(
             f"content has {len(content)} characters, at most {_CONTENT} are allowed",
@@ -202,7 +202,7 @@ def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionRe
         KnowledgeNode,
         id="",
         source=KnowledgeSource.INFERENCE,
-        tainted=not may_vouch_for_skill(turn),
+        tainted=not may_vouch_for_learned_skill(turn),
         turn_id=turn.id,
         session_id=context.session.id,
         person_id=turn.principal_id,
@@ -212,12 +212,12 @@ def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionRe
         origin="",
         target="",
         relation=arguments.relation,
-        tainted=not may_vouch_for_skill(turn),
+        tainted=not may_vouch_for_learned_skill(turn),
         turn_id=turn.id,
         updated_at=now,
     )
-    origin = node(label=visible_label("origin", arguments.origin), content=content)
-    target = node(label=visible_label("target", arguments.target))
+    origin = node(label=visible_belief_label("origin", arguments.origin), content=content)
+    target = node(label=visible_belief_label("target", arguments.target))
     facts, agent_id = context.reach.facts, context.agent.id
     if content and not _may_reword(
         facts.get(agent_id, NODE, knowledge_node_id(origin.label)), context
@@ -262,9 +262,9 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
     # An agent's own session never changes, so each collaboration in it counts.
     here = "" if context.session.created_by == agent_id else context.session.id
     outcome = Outcome(arguments.outcome)
-    after = peer_trust_after_collaboration(earlier, outcome, here, context.clock.now()).replaced(
-        **given, tainted=earlier.tainted or not may_vouch_for_skill(context.turn)
-    )
+    after = memory_of_peer_after_collaboration(
+        earlier, outcome, here, context.clock.now()
+    ).replaced(**given, tainted=earlier.tainted or not may_vouch_for_learned_skill(context.turn))
     fact = stored.with_body(after) if stored else new_fact(agent_id, PEER, peer_id, after)
     told = ActionResult.ok(peer_id=peer_id)
     if context.clearance.whole:
@@ -274,7 +274,9 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
             interactions=after.interactions,
             successes=after.successes,
         )
-    return told.keeping(fact, *_outlook(context, lambda outlook: remember_peer(outlook, after)))
+    return told.keeping(
+        fact, *_outlook(context, lambda outlook: remember_peer_in_memory(outlook, after))
+    )
 
 
 def _form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
@@ -320,7 +322,7 @@ def _may_reword(stored: Document | None, context: ActionContext) -> bool:
 
 
 def _needs_vouching(known: Belief, context: ActionContext) -> bool:
-    return not known.tainted and not may_vouch_for_skill(context.turn)
+    return not known.tainted and not may_vouch_for_learned_skill(context.turn)
 
 
 def _require_vouching(known: Belief, context: ActionContext) -> None:

@@ -23,7 +23,7 @@ from opencrab.domain.memory.search_row import (
 from opencrab.domain.memory.summary import SUMMARY, Summary, memory_summary_document_id
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
-from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_byte_count
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, byte_count_of_turn_json
 
 LISTED = 20
 ROWS = 50
@@ -162,7 +162,7 @@ def _fitting(rows: Iterable[SearchRow]) -> tuple[list[dict[str, Any]], SearchRow
             text = f"{text[:_ROW_CHARACTERS]}…"
         told = {"id": row.id, "at": row.at.isoformat(), "speaker": row.speaker, "text": text}
         told |= {} if row.is_spoken else {"kind": row.kind.value}
-        room -= json_byte_count(told) + len(", ")
+        room -= byte_count_of_turn_json(told) + len(", ")
         if room < 0 and shown:
             return shown, row
         shown.append(told)
@@ -196,8 +196,8 @@ def _read_summary(
 
 def _beginning(text: str) -> str:
     """Cut a text so that it takes at most SHOWN_BYTES bytes as JSON."""
-    while json_byte_count(text) > SHOWN_BYTES:
-        text = text[: len(text) * SHOWN_BYTES // json_byte_count(text)]
+    while byte_count_of_turn_json(text) > SHOWN_BYTES:
+        text = text[: len(text) * SHOWN_BYTES // byte_count_of_turn_json(text)]
     return text
 
 

@@ -29,7 +29,7 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.discord.community import DISCORD_PRINCIPAL
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, Invalid, NotFound
-from opencrab.domain.learning.change import memory_holdout_percent
+from opencrab.domain.learning.change import learning_holdout_percent
 from opencrab.domain.memory.memory import MEMORY, Category, Memory, MemoryContent
 from opencrab.domain.memory.search_row import RowKind
 from opencrab.domain.memory.write_policy import SUMMARIES, memory_refusal
@@ -39,7 +39,7 @@ from opencrab.domain.value import ShortText, Unit, Value
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.memory.search import MOST_FOUND, SearchHit, SearchQuery
-from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_byte_count, one_line
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, byte_count_of_turn_json, one_line
 from opencrab.ports.workspace.files import ABSENT
 
 SHOWN_CHARACTERS = 500
@@ -206,7 +206,7 @@ def _left(
     others = tuple(
         each for each in found if each.row.kind is not RowKind.MEMORY or not each.row.session_id
     )
-    percent = memory_holdout_percent(context.mind, context.trials)
+    percent = learning_holdout_percent(context.mind, context.trials)
     could_hide = percent > 0 and len(others) < len(found) and query.kinds != {RowKind.MEMORY}
     hidden = could_hide and hash_fraction("memory", context.turn.id) * 100 < percent
     return (others if hidden else found), could_hide, hidden
@@ -318,12 +318,12 @@ def _render_hits(
     a word.
     """
     shown = list[dict[str, Any]]()
-    room = min(SHOWN_BYTES, PAGED_BYTES - _HEAD_BYTES - json_byte_count(query.text))
+    room = min(SHOWN_BYTES, PAGED_BYTES - _HEAD_BYTES - byte_count_of_turn_json(query.text))
     for each in found:
         told = _render_hit(each, context)
         if query.clearance.whole:
             told["score"] = float(f"{each.score:.3g}")
-        room -= json_byte_count(told) + len(", ")
+        room -= byte_count_of_turn_json(told) + len(", ")
         if room < 0:
             break
         shown.append(told)

@@ -141,7 +141,7 @@ def drop_memory(fact: Document, context: ActionContext) -> ActionResult:
     stored = context.reach.facts.get(agent_id, MIND, MIND)
     if stored is not None:
         mind = stored.read(AgentState)
-        without = core_memory.agent_state_without_core_memory(mind, memory.id)
+        without = core_memory.agent_without_core_memory(mind, memory.id)
         changes.extend([stored.with_body(without)] if without != mind else [])
     for linked_id in memory.links:
         linked = context.reach.facts.get(agent_id, MEMORY, linked_id)
@@ -265,7 +265,7 @@ def _mind(memory: Memory, context: ActionContext) -> tuple[Document, ...]:
     agent_id = context.agent.id
     stored = context.reach.facts.get(agent_id, MIND, MIND)
     mind = stored.read(AgentState) if stored else AgentState()
-    aware = core_memory.agent_state_with_core_memory(mind, memory)
+    aware = core_memory.agent_with_core_memory(mind, memory)
     if aware == mind:
         return ()
     return (stored.with_body(aware) if stored else new_fact(agent_id, MIND, MIND, aware),)

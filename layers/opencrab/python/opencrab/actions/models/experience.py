@@ -11,16 +11,16 @@ from opencrab.actions.models.text import action_text_for_models
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
+from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
-from opencrab.domain.memory.search_row import search_row_of_experience
+from opencrab.domain.memory.search_row import memory_search_row_of_experience
 from opencrab.domain.models.routing import Use
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.text.plain import text_on_one_line, visible_text
-from opencrab.domain.text.terms import share_of_terms, text_terms
+from opencrab.domain.text.plain import clean_text, text_on_one_line
+from opencrab.domain.text.terms import share_of_terms_in_text, text_terms
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Stripped, Value
-from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_byte_count
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, byte_count_of_turn_json
 
 __all__ = ["group"]
 
@@ -62,7 +62,7 @@ def recall_model_experiences(
     shown, room = list[dict[str, Any]](), SHOWN_BYTES
     for lived in found[: arguments.limit]:
         told = _lived_told(lived)
-        room -= json_byte_count(told) + len(", ")
+        room -= byte_count_of_turn_json(told) + len(", ")
         if room < 0 and shown:
             break
         shown.append(told)
@@ -85,8 +85,8 @@ def recall_model_experiences(
 def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> ActionResult:
     """Keep what you found out about a model; recall_model_experiences finds it again."""
     now, turn = context.clock.now(), context.turn
-    observed = f"{visible_text(arguments.situation)}\n{visible_text(arguments.observation)}".strip()
-    lesson = visible_text(arguments.recommendation)
+    observed = f"{clean_text(arguments.situation)}\n{clean_text(arguments.observation)}".strip()
+    lesson = clean_text(arguments.recommendation)
     if not observed or not lesson:
         raise Invalid(
             "observation or recommendation has no visible characters",
@@ -100,7 +100,7 @@ def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> A
         lesson=lesson,
         about_turn=turn.id,
         model=_resolve_model_name(arguments.model, context),
-        tainted=turn.taint or not may_vouch_for_skill(turn),
+        tainted=turn.taint or not may_vouch_for_learned_skill(turn),
         turn_id=turn.id,
         session_id=context.session.id,
         person_id=turn.principal_id,
@@ -139,8 +139,11 @@ def _experiences(arguments: RecallModelExperiences, context: ActionContext) -> I
         for lived in (fact.read(Experience) for fact in page):
             named = not wanted or any(each in lived.model for each in wanted)
             fits = lived.model and named and not lived.retired_at
-            told = not sought or share_of_terms(sought, f"{lived.experience}\n{lived.lesson}") > 0
-            if fits and told and cleared.allows(search_row_of_experience(lived)):
+            told = (
+                not sought
+                or share_of_terms_in_text(sought, f"{lived.experience}\n{lived.lesson}") > 0
+            )
+            if fits and told and cleared.allows(memory_search_row_of_experience(lived)):
                 yield lived
         if len(page) < _PAGE:
             return

@@ -18,13 +18,13 @@ from opencrab.actions.models.view import (
 from opencrab.actions.registry import Group
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent import aliases_selectable_by_agent
+from opencrab.domain.agents.agent import agent_selectable_aliases
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
-from opencrab.domain.insight.figures import analytics_weeks_of_period
+from opencrab.domain.insight.figures import weeks_of_analytics
 from opencrab.domain.insight.recommendations import (
     Focus,
+    analyze_calls_of_period,
     compare_models_for_analytics,
-    compute_usage_analytics,
 )
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.models.routing import ModelReference, Use
@@ -130,7 +130,7 @@ def evaluate_response(arguments: EvaluateResponse, context: ActionContext) -> Ac
 def analyze_llm_usage(arguments: AnalyzeLlmUsage, context: ActionContext) -> ActionResult:
     """Analyse your use of models: cost, quality with its interval, latency, recommendations."""
     require_insider_for_models(context)
-    found = compute_usage_analytics(
+    found = analyze_calls_of_period(
         _tallies(arguments.period, context),
         _evidence(context),
         period=arguments.period,
@@ -217,7 +217,7 @@ def _judgement(arguments: EvaluateResponse, context: ActionContext) -> Judgement
             field="quality_score",
             cure="0 is useless, 0.5 average, 1 excellent",
         )
-    allowed = aliases_selectable_by_agent(context.agent, context.reach.models.routing)
+    allowed = agent_selectable_aliases(context.agent, context.reach.models.routing)
     if suggested and suggested not in allowed:
         raise Refused(
             f"{suggested[:100]!r} is not a model that you may select",
@@ -250,7 +250,7 @@ def _latest(context: ActionContext) -> UsageRow:
 
 def _tallies(period: Period, context: ActionContext) -> Iterator[DailyTally]:
     """Yield a period's daily tallies, read week by week to bound memory."""
-    for first, last in analytics_weeks_of_period(period, context.clock.now()):
+    for first, last in weeks_of_analytics(period, context.clock.now()):
         yield from context.reach.tallies.between(context.agent.id, first, last)
 
 

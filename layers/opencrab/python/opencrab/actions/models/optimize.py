@@ -37,17 +37,17 @@ from opencrab.domain.learning.model_selection import (
     adjustments_ended_by,
     bandit_current_alias,
     bandit_routed_model,
-    choose_models_by_evidence,
     day_budget_of_bandit,
     expected_mix_gain,
-    expected_quality,
-    expected_savings,
+    learn_model_choices,
+    learned_quality_gain,
+    learned_savings,
     mix_adjustment,
     mix_of_bandit,
     open_bandit_choices,
 )
 from opencrab.domain.learning.regression_watch import mix_adjustments
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
+from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Unit, Value
@@ -92,7 +92,7 @@ def optimize_model_selection(
     aim = _aim(arguments, context)
     ground = _ground(aim, stored.read(AgentState) if stored else AgentState(), context)
     seed = f"{context.agent.id}/{context.turn.id}"
-    follows = choose_models_by_evidence(ground, aim, context.clock.now(), seed=seed)
+    follows = learn_model_choices(ground, aim, context.clock.now(), seed=seed)
     found, still = follows.found, follows.still
     told = _optimization_report(ground, found, still)
     if not found:
@@ -173,7 +173,7 @@ def _leave(aim: Aim, context: ActionContext) -> str:
     own, turn = context.agent.llm.aim, context.turn
     if own.leave is LearningMode.OFF:
         return "off"
-    if not may_vouch_for_skill(turn):
+    if not may_vouch_for_learned_skill(turn):
         return "not_your_word"
     if aim != own and turn.authority is not Authority.OWNER:
         return "other_aim"
@@ -237,7 +237,7 @@ def _optimization_report(
         name: describe_mix(mix_of_bandit(name, each))["weights"] for name, each in found.items()
     }
     gains = [expected_mix_gain(ground, name, mixed) for name, mixed in found.items()]
-    savings, quality = expected_savings(gains), expected_quality(gains)
+    savings, quality = learned_savings(gains), learned_quality_gain(gains)
     return {
         "current_config": present,
         "optimized_config": present | dict(list(better.items())[:TOLD]),

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent import Agent, aliases_selectable_by_agent
+from opencrab.domain.agents.agent import Agent, agent_selectable_aliases
 from opencrab.domain.errors import Conflict, Invalid, Refused
 from opencrab.domain.models.routing import Duration, ModelChosen, ModelReference, Routing, Use
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -38,7 +38,7 @@ class GetCurrentLlmConfig(Value):
 
 
 def _may_select(agent: Agent, routing: Routing) -> bool:
-    return bool(aliases_selectable_by_agent(agent, routing))
+    return bool(agent_selectable_aliases(agent, routing))
 
 
 def _version(arguments: SelectLlm, context: ActionContext) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def get_current_llm_config(arguments: GetCurrentLlmConfig, context: ActionContex
 
 
 def _selectable(context: ActionContext) -> tuple[str, ...]:
-    return aliases_selectable_by_agent(context.agent, context.reach.models.routing)
+    return agent_selectable_aliases(context.agent, context.reach.models.routing)
 
 
 def _check(arguments: SelectLlm, context: ActionContext) -> None:

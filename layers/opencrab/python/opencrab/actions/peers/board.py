@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from opencrab.actions.peers.directory import require_insider
+from opencrab.actions.peers.directory import require_insider_among_peers
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import new_fact
@@ -21,7 +21,7 @@ from opencrab.domain.peers.notice import (
 )
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
-from opencrab.ports.peers import find_notices
+from opencrab.ports.peers import find_notices_on_peer_board
 from opencrab.ports.turn.action import ActionContext, one_line
 
 _SHOWN = 20
@@ -71,11 +71,11 @@ def offer(arguments: Offer, context: ActionContext) -> ActionResult:
 )
 def read_notices(arguments: ReadNotices, context: ActionContext) -> ActionResult:
     """Read the notice board, newest first; answer a notice with talk_to_peer."""
-    require_insider(context)
+    require_insider_among_peers(context)
     if not context.clearance.whole:
         raise Refused("others hear your answer here", cure="read the board in a turn of your own")
     now = context.clock.now()
-    board = find_notices(context.reach.facts, context.agent)
+    board = find_notices_on_peer_board(context.reach.facts, context.agent)
     found = [each for each in board if each.stands(now)][:_SHOWN]
     shown = [
         {
@@ -91,13 +91,13 @@ def read_notices(arguments: ReadNotices, context: ActionContext) -> ActionResult
 
 
 def _put_up(context: ActionContext, kind: NoticeKind, text: str) -> ActionResult:
-    require_insider(context)
+    require_insider_among_peers(context)
     said, agent, now = one_line(text, NOTICE_CHARACTERS), context.agent, context.clock.now()
     if not said:
         raise Invalid("text is blank", field="text", cure="write words")
     standing = [
         each
-        for each in find_notices(context.reach.facts, agent)
+        for each in find_notices_on_peer_board(context.reach.facts, agent)
         if each.agent_id == agent.id and each.at.date() == now.date()
     ]
     if any(each.text == said for each in standing):

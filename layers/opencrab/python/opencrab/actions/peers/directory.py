@@ -7,14 +7,14 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.errors import Invalid, NotFound, Refused
-from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
 from opencrab.domain.peers.talk import PEER_TALK, PeerTalk
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Value
-from opencrab.ports.peers import find_agents_in_reach
+from opencrab.ports.peers import find_peers_in_reach
 from opencrab.ports.turn.action import ActionContext, one_line
 
-__all__ = ["find_agent_by_name", "group", "list_peers", "require_insider"]
+__all__ = ["find_peer_by_name", "group", "list_peers", "require_insider_among_peers"]
 
 _SHOWN, _KNOWN = 50, 200
 _PURPOSE = 200
@@ -35,8 +35,8 @@ class ListPeers(Value):
 )
 def list_peers(arguments: ListPeers, context: ActionContext) -> ActionResult:
     """List the other agents that you can reach: name, purpose, trust, and last contact."""
-    require_insider(context)
-    found = find_agents_in_reach(context.reach.agents, context.reach.facts, context.agent)
+    require_insider_among_peers(context)
+    found = find_peers_in_reach(context.reach.agents, context.reach.facts, context.agent)
     if not context.clearance.whole:
         # Others hear the answer: they learn who is there, and nothing of what the agent thinks.
         return ActionResult.ok(peers=[{"name": each.identity.name} for each in found[:_SHOWN]])
@@ -51,7 +51,7 @@ def list_peers(arguments: ListPeers, context: ActionContext) -> ActionResult:
     return ActionResult.ok(peers=peers, **more)
 
 
-def require_insider(context: ActionContext) -> None:
+def require_insider_among_peers(context: ActionContext) -> None:
     """Raise Refused in a turn on behalf of another agent or of the public."""
     if context.turn.authority in _OUTSIDERS:
         raise Refused(
@@ -59,9 +59,9 @@ def require_insider(context: ActionContext) -> None:
         )
 
 
-def find_agent_by_name(context: ActionContext, name: str) -> Profile:
+def find_peer_by_name(context: ActionContext, name: str) -> Profile:
     """Return the agent in reach with this name or id; raises NotFound, and Invalid for several."""
-    found = find_agents_in_reach(context.reach.agents, context.reach.facts, context.agent)
+    found = find_peers_in_reach(context.reach.agents, context.reach.facts, context.agent)
     wanted = _plain(name)
     by_id = [each for each in found if each.agent.id == name.strip()]
     named = by_id or [
@@ -87,7 +87,9 @@ def _peer(
         shown["purpose"] = purpose
     # Without a collaboration there is only a prior, which says nothing about this agent.
     worked = peer is not None and peer.interactions > 0
-    shown["trust"] = round(peer_trust(peer, now, 0.0), 2) if peer and worked else "unknown"
+    shown["trust"] = (
+        round(remembered_peer_trust(peer, now, 0.0), 2) if peer and worked else "unknown"
+    )
     shown["last_contact"] = max(met).isoformat(timespec="minutes") if met else None
     if talk is not None and talk.is_open(now):
         shown["talk"] = "open"

@@ -5,15 +5,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from opencrab.actions.peers.directory import find_agent_by_name, require_insider
-from opencrab.actions.peers.talk import group, message_to_agent, sender_of_agent
+from opencrab.actions.peers.directory import find_peer_by_name, require_insider_among_peers
+from opencrab.actions.peers.talk import group, message_to_peer, sender_of_peer_message
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.session import Mode, Participant, Session
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.domain.peers.policy import may_meet
-from opencrab.domain.peers.talk import DISCUSSIONS, OpenedDiscussions, opened_discussion_id
+from opencrab.domain.peers.policy import may_peers_meet
+from opencrab.domain.peers.talk import DISCUSSIONS, OpenedDiscussions, id_of_discussion_among_peers
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.peers import find_peer_policies
@@ -42,16 +42,16 @@ class InviteToDiscussion(Value):
 )
 def invite_to_discussion(arguments: InviteToDiscussion, context: ActionContext) -> ActionResult:
     """Open a discussion with other agents, in which you take part; its end comes as an event."""
-    require_insider(context)
+    require_insider_among_peers(context)
     subject = one_line(arguments.subject, _SUBJECT)
     if not (subject and arguments.message.strip()):
         raise Invalid("subject or message is blank", field="message", cure="write words")
-    peers = [find_agent_by_name(context, name) for name in arguments.agents]
+    peers = [find_peer_by_name(context, name) for name in arguments.agents]
     _require_that_all_may_meet(context, peers)
     invited = tuple(dict.fromkeys(peer.agent.id for peer in peers))
     now, agent_id = context.clock.now(), context.agent.id
     session = Session(
-        id=opened_discussion_id(context.key, unasked=context.turn.is_autonomous),
+        id=id_of_discussion_among_peers(context.key, unasked=context.turn.is_autonomous),
         mode=Mode.AUTONOMOUS,
         theme=subject,
         participants=tuple(Participant(agent_id=each) for each in (*invited, agent_id)),
@@ -61,7 +61,7 @@ def invite_to_discussion(arguments: InviteToDiscussion, context: ActionContext) 
         updated_at=now,
     )
     # The first one answers; who speaks after that is the discussion's own rule.
-    item = message_to_agent(context, sender_of_agent(context), invited[0], arguments.message)
+    item = message_to_peer(context, sender_of_peer_message(context), invited[0], arguments.message)
     names = list(dict.fromkeys(peer.identity.name for peer in peers))
     return (
         ActionResult.ok(session_id=session.id, invited=names)
@@ -74,7 +74,7 @@ def _require_that_all_may_meet(context: ActionContext, peers: list[Profile]) -> 
     """Raise Refused if the policies of two of the invited agents do not permit each other."""
     policies = find_peer_policies(context.reach.facts)
     for one, other in combinations(peers, 2):
-        if one.agent.id != other.agent.id and not may_meet(one.agent, other.agent, policies):
+        if one.agent.id != other.agent.id and not may_peers_meet(one.agent, other.agent, policies):
             raise Refused(
                 f"{one.identity.name} and {other.identity.name} may not reach each other",
                 cure="leave one of them out, or talk to each with talk_to_peer",

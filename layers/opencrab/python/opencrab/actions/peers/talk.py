@@ -5,11 +5,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from opencrab.actions.peers.directory import find_agent_by_name, group, require_insider
+from opencrab.actions.peers.directory import find_peer_by_name, group, require_insider_among_peers
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.conversation.loop_guard import conversation_message_minhash
+from opencrab.domain.conversation.loop_guard import minhash_of_conversation_message
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.document import new_fact
@@ -24,14 +24,14 @@ from opencrab.domain.peers.talk import (
     TALK_ITEM,
     PeerTalk,
     peer_session,
-    require_new_question,
+    require_new_question_to_peer,
 )
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.value import Language, ShortText, Value
 from opencrab.ports.turn.action import ActionContext, one_line
 
-__all__ = ["group", "message_to_agent", "sender_of_agent", "talk_to_peer"]
+__all__ = ["group", "message_to_peer", "sender_of_peer_message", "talk_to_peer"]
 
 _PURPOSE, _NAME = 200, 100
 _ABOUT = {Language.EN: "[Purpose: {purpose}]", Language.JA: "[用件: {purpose}]"}
@@ -54,18 +54,18 @@ class TalkToPeer(Value):
 )
 def talk_to_peer(arguments: TalkToPeer, context: ActionContext) -> ActionResult:
     """Write to another agent directly; the answer comes as an event and to a goal that waits."""
-    require_insider(context)
+    require_insider_among_peers(context)
     purpose = one_line(arguments.purpose, _PURPOSE)
     if not (purpose and arguments.message.strip()):
         raise Invalid("purpose or message is blank", field="message", cure="write words")
-    peer = find_agent_by_name(context, arguments.peer)
+    peer = find_peer_by_name(context, arguments.peer)
     agent, peer_id, now = context.agent, peer.agent.id, context.clock.now()
     stored = context.reach.facts.get(agent.id, PEER_TALK, peer_id)
-    marks = conversation_message_minhash(f"{purpose}\n{arguments.message}")
-    today, asked = require_new_question(
+    marks = minhash_of_conversation_message(f"{purpose}\n{arguments.message}")
+    today, asked = require_new_question_to_peer(
         None if stored is None else stored.read(PeerTalk), marks, peer.identity.name, now
     )
-    sender = sender_of_agent(context)
+    sender = sender_of_peer_message(context)
     place = "" if context.clearance.whole else context.session.id
     session = peer_session(agent.id, peer_id, _session_name(sender, peer), now, place)
     _require_open(context, session.id, peer.identity.name)
@@ -86,7 +86,7 @@ def talk_to_peer(arguments: TalkToPeer, context: ActionContext) -> ActionResult:
         new_fact(agent.id, PEER_TALK, peer_id, talk) if stored is None else stored.with_body(talk)
     )
     head = _ABOUT[peer.agent.language].format(purpose=purpose)
-    item = message_to_agent(context, sender, peer_id, f"{head}\n{arguments.message}")
+    item = message_to_peer(context, sender, peer_id, f"{head}\n{arguments.message}")
     return (
         ActionResult.ok(sent_to=peer.identity.name, session_id=session.id)
         .keeping(fact.replaced(expires_at=now + KEPT))
@@ -94,13 +94,13 @@ def talk_to_peer(arguments: TalkToPeer, context: ActionContext) -> ActionResult:
     )
 
 
-def sender_of_agent(context: ActionContext) -> Sender:
+def sender_of_peer_message(context: ActionContext) -> Sender:
     """Return the agent of the turn as the sender of a message to another one."""
     agent_id = context.agent.id
     return Sender(id=agent_id, name=context.reach.agents.get(agent_id).identity.name)
 
 
-def message_to_agent(context: ActionContext, sender: Sender, peer_id: str, text: str) -> DueItem:
+def message_to_peer(context: ActionContext, sender: Sender, peer_id: str, text: str) -> DueItem:
     """Return an agent's message to another one, to be admitted once; its session is not set yet.
 
     The words are those of a peer, whatever the authority of the turn that writes them.

@@ -20,25 +20,25 @@ from opencrab.actions.skills.writes import (
     store_skill,
 )
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent_state import is_skill_enabled_for_agent
+from opencrab.domain.agents.agent_state import is_skill_in_agent_state
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
 from opencrab.domain.identifier import new_ulid
-from opencrab.domain.learning.signals import learned_skills_withheld_from_turn
+from opencrab.domain.learning.signals import draw_learned_skill_holdouts
 from opencrab.domain.learning.skill_lifecycle import (
     SkillTeaching,
     guidance_naming_actions,
-    may_vouch_for_skill,
-    no_skill,
-    restore_skill,
-    retire_skill,
+    learned_skill_name,
+    may_vouch_for_learned_skill,
+    no_learned_skill_error,
+    restore_learned_skill,
+    retire_learned_skill,
     skill_lesson,
-    skill_name,
 )
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.skills.skill import SourceType
-from opencrab.domain.text.plain import text_on_one_line, visible_text
+from opencrab.domain.text.plain import clean_text, text_on_one_line
 from opencrab.domain.turn.action import ActionResult, Effect, SkillUsed
 from opencrab.domain.value import Text, Value
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
@@ -176,7 +176,7 @@ def retire_my_skill(arguments: RetireMySkill, context: ActionContext) -> ActionR
     """Retire a skill that you learned; restore_my_skill brings it back."""
     fact, skill = own_skill(arguments.name, context)
     require_skill_authority(context)
-    return move_skill(fact, skill, retire_skill(skill, context.clock.now()), context)
+    return move_skill(fact, skill, retire_learned_skill(skill, context.clock.now()), context)
 
 
 @group.action(
@@ -189,7 +189,7 @@ def restore_my_skill(arguments: RestoreMySkill, context: ActionContext) -> Actio
     """Bring back a skill that you retired."""
     fact, skill = own_skill(arguments.name, context)
     require_skill_authority(context)
-    return move_skill(fact, skill, restore_skill(skill, context.clock.now()), context)
+    return move_skill(fact, skill, restore_learned_skill(skill, context.clock.now()), context)
 
 
 @group.action(
@@ -201,19 +201,19 @@ def restore_my_skill(arguments: RestoreMySkill, context: ActionContext) -> Actio
 )
 def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
     """Read the text of one of your skills."""
-    name = skill_name(arguments.name)
+    name = learned_skill_name(arguments.name)
     standard = context.reach.skills.find(name)
     if standard is not None:
-        if not is_skill_enabled_for_agent(
+        if not is_skill_in_agent_state(
             standard, context.mind, lambda folder: _has_files(context, folder)
         ):
-            raise no_skill(name)
+            raise no_learned_skill_error(name)
         text = standard.text(context.agent.language)
         return ActionResult.ok(SkillUsed(name=name), name=name, text=text)
     skill = readable_skill(name, context)
     if skill is None:
-        raise no_skill(name)
-    if name in learned_skills_withheld_from_turn(
+        raise no_learned_skill_error(name)
+    if name in draw_learned_skill_holdouts(
         context.mind, context.turn.id, context.trials.skill_percent
     ):
         why, cure = skill_withheld_error(name, context.agent.language)
@@ -233,7 +233,7 @@ def _experience(
         lesson=_sentence("lesson", taught),
         about_turn=context.turn.id,
         from_person=person,
-        tainted=context.turn.taint or bool(person) or not may_vouch_for_skill(context.turn),
+        tainted=context.turn.taint or bool(person) or not may_vouch_for_learned_skill(context.turn),
         turn_id=context.turn.id,
         session_id=context.session.id,
         person_id=context.turn.principal_id,
@@ -281,12 +281,12 @@ def _teaching(
         source_context=about.experience if about else "",
         taught_by=(about.from_person if about else "") or turn.principal_id,
         turn_id=turn.id,
-        vouched=may_vouch_for_skill(turn) and source is not SourceType.PEER,
+        vouched=may_vouch_for_learned_skill(turn) and source is not SourceType.PEER,
     )
 
 
 def _sentence(field: str, text: str) -> str:
-    shown = visible_text(text)
+    shown = clean_text(text)
     if not shown:
         raise Invalid(f"{field} is blank", field=field, cure="write text")
     if len(shown) > _SENTENCE:

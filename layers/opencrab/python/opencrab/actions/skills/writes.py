@@ -9,21 +9,21 @@ from opencrab.domain.learning.signals import learned_skill_pin
 from opencrab.domain.learning.skill_lifecycle import (
     SkillLesson,
     SkillTeaching,
-    index_skill,
-    is_skill_named,
-    may_vouch_for_skill,
-    no_skill,
-    place_candidate,
-    require_skill_room,
-    skill_name,
-    takes_skill_room,
-    teach_skill,
+    index_learned_skill,
+    is_learned_skill_named,
+    learned_skill_name,
+    may_vouch_for_learned_skill,
+    no_learned_skill_error,
+    place_learned_skill,
+    require_learned_skill_room,
+    takes_learned_skill_room,
+    teach_learned_skill,
 )
 from opencrab.domain.learning.skill_readers import (
     SKILL_READERS,
-    reads_skill,
-    skill_document_names,
-    skill_readers,
+    learned_skill_document_names,
+    learned_skill_readers,
+    may_turn_read_learned_skill,
 )
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
 from opencrab.domain.turn.action import ActionResult, SkillLearned
@@ -37,16 +37,16 @@ def store_skill(
 ) -> ActionResult:
     """Return a result that stores a lesson as a new skill, or as a new version of one."""
     _require_free(what.name, context)
-    found = stored_skill(what.name, context)
+    found = _stored_skill(what.name, context)
     if found is not None and not _is_readable(found[1], context):
         raise Refused(f"the name {what.name!r} is taken", field="name", cure="choose another name")
     stored = found[1] if found else None
-    skill = teach_skill(stored, what, teaching, context.clock.now())
+    skill = teach_learned_skill(stored, what, teaching, context.clock.now())
     told: dict[str, str] = {}
-    if not is_skill_named(given_name):
+    if not is_learned_skill_named(given_name):
         told["note"] = f"it is kept as {skill.name}; its description begins with the given name"
     result = _storing(found[0] if found else None, stored, skill, context, told)
-    label = skill_readers(context.agent.id, skill, context.clearance)
+    label = learned_skill_readers(context.agent.id, skill, context.clearance)
     return result if label is None else result.keeping(label)
 
 
@@ -64,20 +64,20 @@ def own_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkil
 
     Raises Refused if it is standard, NotFound if there is none.
     """
-    slug = skill_name(name)
+    slug = learned_skill_name(name)
     if context.reach.skills.find(slug) is not None:
         raise Refused(
             f"{slug!r} is a standard skill: only the owner can disable it",
             field="name",
             cure="choose a skill that you learned, or ask your owner",
         )
-    found = stored_skill(slug, context)
+    found = _stored_skill(slug, context)
     if found is None or not _is_readable(found[1], context):
-        raise no_skill(slug)
+        raise no_learned_skill_error(slug)
     return found
 
 
-def stored_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkill] | None:
+def _stored_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkill] | None:
     """Return an acquired skill with its document, whatever its status; None if there is none."""
     fact = context.reach.facts.get(context.agent.id, SKILL, name)
     return None if fact is None else (fact, fact.read(AcquiredSkill))
@@ -85,12 +85,12 @@ def stored_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredS
 
 def readable_skill(name: str, context: ActionContext) -> AcquiredSkill | None:
     """Return a live acquired skill that the turn may read; None if there is none."""
-    found = context.reach.facts.get_many(context.agent.id, *skill_document_names(name))
+    found = context.reach.facts.get_many(context.agent.id, *learned_skill_document_names(name))
     by_kind = {fact.kind: fact for fact in found}
     if SKILL not in by_kind:
         return None
     skill = by_kind[SKILL].read(AcquiredSkill)
-    readable = reads_skill(context.clearance, skill, by_kind.get(SKILL_READERS))
+    readable = may_turn_read_learned_skill(context.clearance, skill, by_kind.get(SKILL_READERS))
     return skill if skill.status.is_live and readable else None
 
 
@@ -99,12 +99,12 @@ def _is_readable(skill: AcquiredSkill, context: ActionContext) -> bool:
     if context.clearance.whole:
         return True
     label = context.reach.facts.get(context.agent.id, SKILL_READERS, skill.name)
-    return reads_skill(context.clearance, skill, label)
+    return may_turn_read_learned_skill(context.clearance, skill, label)
 
 
 def require_skill_authority(context: ActionContext) -> None:
     """Raise Refused in a turn that may not vouch for a skill, such as a tainted one."""
-    if not may_vouch_for_skill(context.turn):
+    if not may_vouch_for_learned_skill(context.turn):
         raise Refused(
             "skills can be retired or restored only in your own, your owner's or a user's turn "
             "that has read no untrusted text",
@@ -124,14 +124,14 @@ def _storing(
     known = facts.get(agent_id, MIND, MIND)
     mind = known.read(AgentState) if known else AgentState()
     _require_owners_words(stored, skill, mind, context)
-    skill = place_candidate(skill, mind, context.trials)
-    if takes_skill_room(stored, skill):
+    skill = place_learned_skill(skill, mind, context.trials)
+    if takes_learned_skill_room(stored, skill):
         page = facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)
-        require_skill_room(
+        require_learned_skill_room(
             (each.read(AcquiredSkill) for each in page if each.id != skill.name), skill
         )
     changed = [fact.with_body(skill) if fact else new_fact(agent_id, SKILL, skill.name, skill)]
-    aware = index_skill(mind, skill)
+    aware = index_learned_skill(mind, skill)
     if aware != mind:
         changed.append(known.with_body(aware) if known else new_fact(agent_id, MIND, MIND, aware))
     effect = SkillLearned(name=skill.name, status=skill.status.value)

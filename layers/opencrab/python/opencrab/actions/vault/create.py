@@ -26,11 +26,11 @@ from opencrab.actions.vault.search import group
 from opencrab.actions.workspace.provenance import is_foreign_workspace_file
 from opencrab.actions.workspace.write import WRITE_BYTES, file_change
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.time_zone import time_in_zone
+from opencrab.domain.agents.time_zone import agent_time_in_zone
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
-from opencrab.domain.value import Name, Text, Value, join_surrogates
+from opencrab.domain.value import Name, Text, Value, value_with_surrogates_joined
 from opencrab.domain.vault.note import (
     CREATED,
     TITLE,
@@ -47,7 +47,7 @@ from opencrab.domain.vault.note_template import (
 from opencrab.domain.vault.wikilink import (
     TEMPLATES,
     is_note_template,
-    require_linkable_path,
+    require_vault_linkable_path,
     vault_note_file_name,
     vault_note_name_key,
     vault_note_path,
@@ -96,7 +96,7 @@ class NoteTime:
 
 def _note_time(context: ActionContext, now: str) -> NoteTime:
     """Return the times of a note from the prepared one, so that a retry makes the same text."""
-    return NoteTime(now, time_in_zone(datetime.fromisoformat(now), context.time_zone))
+    return NoteTime(now, agent_time_in_zone(datetime.fromisoformat(now), context.time_zone))
 
 
 def _template_key(name: str) -> str:
@@ -196,7 +196,7 @@ def _fill_targets(arguments: ApplyTemplate, context: ActionContext) -> tuple[str
     try:
         return (find_vault_note_path(context, arguments.target_note), *template)
     except NotFound:
-        return (require_linkable_path(vault_note_path(arguments.target_note)), *template)
+        return (require_vault_linkable_path(vault_note_path(arguments.target_note)), *template)
 
 
 def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
@@ -310,7 +310,9 @@ def _fill_template(
     day, hour = time.here[:10], time.here[11:16]
     known: dict[str, JsonValue] = {"title": title, "date": day, "time": hour}
     return parse_vault_note(
-        join_surrogates(render_vault_note_template(template, known | variables)).replace("\x00", "")
+        value_with_surrogates_joined(
+            render_vault_note_template(template, known | variables)
+        ).replace("\x00", "")
     )
 
 

@@ -40,7 +40,7 @@ from opencrab.domain.vault.wikilink import (
     add_vault_wikilink_in_context,
     add_vault_wikilink_under_heading,
     is_note_template,
-    require_linkable_path,
+    require_vault_linkable_path,
     shadowed_vault_note_name,
     shortest_vault_wikilink,
     vault_note_card,
@@ -179,7 +179,7 @@ def create_link(arguments: CreateLink, context: ActionContext) -> ActionResult:
 
 def _rename_targets(arguments: RenameNote, context: ActionContext) -> tuple[str, ...]:
     """Return the note's path and its new one."""
-    new = require_linkable_path(vault_note_path(arguments.new_path))
+    new = require_vault_linkable_path(vault_note_path(arguments.new_path))
     return find_vault_note_path(context, arguments.path), new
 
 

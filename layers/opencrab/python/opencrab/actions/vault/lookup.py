@@ -12,7 +12,7 @@ from opencrab.actions.workspace.provenance import (
 )
 from opencrab.actions.workspace.read import decode_file_text
 from opencrab.actions.workspace.write import WRITE_BYTES
-from opencrab.domain.agents.time_zone import time_in_zone
+from opencrab.domain.agents.time_zone import agent_time_in_zone
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult, FileWritten
@@ -102,7 +102,7 @@ def find_vault_note_path(context: ActionContext, name: str) -> str:
     found = NoteIndex(
         vault_note_card(info.path, None) for info in files if not is_note_template(info.path)
     ).find(name) or read_vault_notes(context, files).index.find(name)
-    return the_one_note(name, found)
+    return _the_one_note(name, found)
 
 
 def vault_action_targets(
@@ -112,7 +112,7 @@ def vault_action_targets(
     return resolve(arguments, context) if context.targets is None else context.targets
 
 
-def the_one_note(name: str, found: tuple[str, ...]) -> str:
+def _the_one_note(name: str, found: tuple[str, ...]) -> str:
     """Return the only candidate; raises NotFound for none, Invalid naming them for several."""
     if not found:
         raise NotFound(f"there is no note {name!r}", cure="find it with search_notes")
@@ -186,7 +186,7 @@ def vault_front_matter_time(context: ActionContext) -> str:
 def vault_note_modified(context: ActionContext, info: FileInfo) -> dict[str, str]:
     """Return when a note's file was changed, where its agent lives, as a field of a result."""
     at = info.modified_at
-    return {} if at is None else {"modified": time_in_zone(at, context.time_zone)}
+    return {} if at is None else {"modified": agent_time_in_zone(at, context.time_zone)}
 
 
 def append_vault_note_lines(text: str, more: str) -> str:

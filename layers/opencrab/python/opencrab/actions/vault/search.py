@@ -25,7 +25,7 @@ from opencrab.actions.workspace.provenance import (
     shows_foreign_workspace_file,
 )
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.time_zone import start_in_zone
+from opencrab.domain.agents.time_zone import agent_day_start_in_zone
 from opencrab.domain.errors import Invalid
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Text, Value
@@ -37,7 +37,7 @@ from opencrab.domain.vault.note import (
     vault_note_title,
 )
 from opencrab.domain.vault.wikilink import VAULT, vault_note_file_name, wikilinks_in_vault_note
-from opencrab.domain.workspace.path import path_collision_key
+from opencrab.domain.workspace.path import workspace_path_collision_key
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 from opencrab.ports.workspace.files import FileInfo
 
@@ -85,7 +85,9 @@ class GetVaultStructure(Value):
 def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult:
     """Find notes with these words (`a|b`: either), or those changed since `modified_after`."""
     words = [
-        word for word in map(path_collision_key, map(str.strip, arguments.query.split("|"))) if word
+        word
+        for word in map(workspace_path_collision_key, map(str.strip, arguments.query.split("|")))
+        if word
     ]
     since = _since(arguments, context)
     if not words and since is None:
@@ -202,7 +204,9 @@ def _since(arguments: SearchNotes, context: ActionContext) -> datetime | None:
     if arguments.modified_after is None:
         return None
     try:
-        return start_in_zone(arguments.modified_after, context.clock.now(), context.time_zone)
+        return agent_day_start_in_zone(
+            arguments.modified_after, context.clock.now(), context.time_zone
+        )
     except (ValueError, OverflowError) as error:
         raise Invalid(
             f"modified_after {arguments.modified_after!r} is no day or time",
@@ -220,8 +224,11 @@ def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict
     """Return a note's search result, or None if it contains none of the words."""
     path, note = stored.info.path, stored.note
     title, tags = vault_note_title(note, vault_note_file_name(path)), vault_note_tags(note)
-    head = [path_collision_key(text) for text in (title, path.removeprefix(f"{VAULT}/"), *tags)]
-    body = path_collision_key(note.body) if include_content else ""
+    head = [
+        workspace_path_collision_key(text)
+        for text in (title, path.removeprefix(f"{VAULT}/"), *tags)
+    ]
+    body = workspace_path_collision_key(note.body) if include_content else ""
     hits = sum(text.count(word) for text in (*head, body) for word in words)
     if words and not hits:
         return None
@@ -242,7 +249,7 @@ def _found_excerpt(body: str, words: list[str]) -> str:
 def _excerpt(body: str, words: list[str]) -> str:
     """Return an excerpt of the first line that contains one of the words, "" if none does."""
     for line in body.split("\n"):
-        folded = path_collision_key(line)
+        folded = workspace_path_collision_key(line)
         places = [place for place in map(folded.find, words) if place >= 0]
         if places:
             # Case folding may change the length, so the position is approximate.

@@ -13,7 +13,7 @@ from itertools import islice
 
 from opencrab.domain.document import Document
 from opencrab.domain.turn.action import ActionResult
-from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, path_collision_key
+from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, workspace_path_collision_key
 from opencrab.ports.paging import all_pages
 from opencrab.ports.turn.action import ActionContext
 from opencrab.ports.workspace.files import FileInfo
@@ -96,4 +96,4 @@ def _bare_name(path: str) -> str:
 
 def _fold_text(text: str) -> str:
     """Return a text as names are compared: whatever case, width and spaces it is shown in."""
-    return " ".join(path_collision_key(text).split())
+    return " ".join(workspace_path_collision_key(text).split())

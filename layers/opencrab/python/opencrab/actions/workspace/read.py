@@ -15,9 +15,9 @@ from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import (
     STANDARD_FOLDERS,
-    path_collision_key,
     workspace_folder_path,
     workspace_path,
+    workspace_path_collision_key,
 )
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 from opencrab.ports.workspace.files import FileInfo
@@ -157,7 +157,7 @@ def _entries(found: Iterable[FileInfo], folder: str) -> list[dict[str, Any]]:
         if slash or not is_workspace_folder_marker(info):
             sizes[name, bool(slash)] = sizes.get((name, bool(slash)), 0) + info.size
     if not folder:
-        taken = {path_collision_key(name) for name, _ in sizes}
+        taken = {workspace_path_collision_key(name) for name, _ in sizes}
         sizes |= {(name, True): 0 for name in STANDARD_FOLDERS if name not in taken}
     return [
         {"name": name, "is_dir": is_dir, "size": size}

@@ -26,17 +26,17 @@ from opencrab.adapters.backup.manifest import (
     SEARCH_COPIES,
     SECRETS,
     BackupManifest,
-    read_manifest,
+    read_backup_manifest,
 )
-from opencrab.adapters.local_files.attachments import read_attached_folders
+from opencrab.adapters.local_files.attachments import read_local_attached_folders
 from opencrab.adapters.local_files.disk import translate_disk_errors
 from opencrab.adapters.local_files.tree import (
     FileEntry,
     copy_local_file,
     describe_local_file,
-    sync_folder,
+    local_files_below,
     sync_local_file_tree,
-    tree_files,
+    sync_local_folder,
 )
 from opencrab.adapters.sqlite.backup import (
     accept_lost_sqlite_commits,
@@ -93,8 +93,10 @@ class FolderBackups:
         with translate_disk_errors(into.parent), _appearing(into) as growing:
             copy = _Copy(data, growing / CONTENT)
             copy.target.mkdir(mode=0o700)
-            copy.take(each for each in tree_files(data, below=_SEARCH) if not _is_growing(each))
-            copy.take(_sound(tree_files(data, below=_BLOBS)))
+            copy.take(
+                each for each in local_files_below(data, below=_SEARCH) if not _is_growing(each)
+            )
+            copy.take(_sound(local_files_below(data, below=_BLOBS)))
             # What ended before is what a restart may judge: not how long the backup took.
             created_at = self._clock.now()
             commits = copy_sqlite_database(database, copy.target / FILE)
@@ -117,7 +119,7 @@ class FolderBackups:
     def restore(self, folder: Path, data: Path) -> BackupSummary:
         if not (folder / MANIFEST).is_file():
             raise _no_backup(folder)
-        manifest = read_manifest(folder)
+        manifest = read_backup_manifest(folder)
         _refuse_full(data, cure="name a new folder with --data, or move this one away")
         problems = check_backup(folder / CONTENT, manifest)
         if problems:
@@ -137,7 +139,7 @@ class FolderBackups:
 
     def verify(self, folder: Path) -> VerifyReport:
         if (folder / MANIFEST).is_file():
-            manifest = read_manifest(folder)
+            manifest = read_backup_manifest(folder)
             return VerifyReport(
                 folder=folder,
                 is_backup=True,
@@ -180,7 +182,7 @@ def _appearing(folder: Path) -> Iterator[Path]:
         yield growing
         sync_local_file_tree(growing)
         growing.replace(folder)
-        sync_folder(folder.parent)
+        sync_local_folder(folder.parent)
     except BaseException:
         shutil.rmtree(growing, ignore_errors=True)
         raise
@@ -218,14 +220,14 @@ def _belonging(data: Path, *, with_secrets: bool) -> Iterator[str]:
         if is_copied and (with_secrets or name not in SECRETS):
             place = data / name
             if place.is_dir() and not place.is_symlink():
-                yield from _sound(tree_files(data, below=name))
+                yield from _sound(local_files_below(data, below=name))
             elif place.is_file() and not place.is_symlink():
                 yield name
 
 
 def _folders_of_owner(data: Path) -> tuple[str, ...]:
     """Return the folders of the owner that serve agents, which no backup holds."""
-    return tuple(sorted({each.folder for each in read_attached_folders(data)}))
+    return tuple(sorted({each.folder for each in read_local_attached_folders(data)}))
 
 
 def _summary(

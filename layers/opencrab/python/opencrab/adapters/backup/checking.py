@@ -7,9 +7,9 @@ from pathlib import Path, PurePosixPath
 from opencrab.adapters.backup.manifest import SEARCH_COPIES, BackupManifest
 from opencrab.adapters.local_files.tree import (
     describe_local_file,
+    local_files_below,
     local_files_open_to_others,
-    strange_local_files,
-    tree_files,
+    local_links_and_devices,
 )
 from opencrab.adapters.sqlite.backup import blobs_of_sqlite_database, check_sqlite_database
 from opencrab.adapters.sqlite.file import missing_sqlite_file_error
@@ -51,11 +51,11 @@ def check_data_folder_for_backup(data: Path, *, secrets: Iterable[str]) -> Verif
         problems += _blobs(data)
     except OpenCrabError as error:
         problems.append(_problem_of_error(error))
-    files = [each for each in tree_files(data) if _is_kept(each)]
+    files = [each for each in local_files_below(data) if _is_kept(each)]
     problems += _contents(data, files)
     problems += [
         IntegrityProblem("strange", {"path": path})
-        for path in strange_local_files(data)
+        for path in local_links_and_devices(data)
         if _is_kept(path)
     ]
     problems += [
@@ -78,7 +78,7 @@ def _differences(content: Path, manifest: BackupManifest) -> Iterator[IntegrityP
     named = {each.path: each for each in manifest.files}
     if FILE not in named:
         yield IntegrityProblem("missing", {"path": FILE})
-    present = set(tree_files(content))
+    present = set(local_files_below(content))
     for path, entry in named.items():
         # A path through a link is not among those present.
         found = describe_local_file(content, path) if path in present else None
@@ -86,7 +86,7 @@ def _differences(content: Path, manifest: BackupManifest) -> Iterator[IntegrityP
             yield IntegrityProblem("missing", {"path": path})
         elif found != entry:
             yield IntegrityProblem("changed", {"path": path})
-    for path in sorted({*present, *strange_local_files(content)} - named.keys()):
+    for path in sorted({*present, *local_links_and_devices(content)} - named.keys()):
         yield IntegrityProblem("unknown", {"path": path})
 
 

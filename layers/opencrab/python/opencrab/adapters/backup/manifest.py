@@ -53,7 +53,7 @@ class BackupManifest:
         return json.dumps(said, ensure_ascii=False, indent=1).encode()
 
 
-def read_manifest(folder: Path) -> BackupManifest:
+def read_backup_manifest(folder: Path) -> BackupManifest:
     """Read a backup's manifest; raises Invalid if it is damaged or of a newer OpenCrab."""
     place = folder / MANIFEST
     try:

@@ -66,13 +66,13 @@ def discord_error(response: httpx.Response, token: str) -> DiscordFailure:
 def discord_retry_after(response: httpx.Response) -> tuple[float, bool]:
     """Return the seconds to wait after HTTP 429, and whether the limit is global."""
     told = _object(response)
-    known = discord_api_seconds(told.get("retry_after"))
-    seconds = discord_api_seconds(response.headers.get("retry-after")) if known is None else known
+    known = _discord_api_seconds(told.get("retry_after"))
+    seconds = _discord_api_seconds(response.headers.get("retry-after")) if known is None else known
     everything = told.get("global") is True or not told
     return (1.0 if seconds is None else seconds), everything
 
 
-def discord_api_seconds(value: Any) -> float | None:
+def _discord_api_seconds(value: Any) -> float | None:
     """Parse a number of seconds, limited to 0 to 86,400 (one day); None if it is no number."""
     try:
         found = float(value)

@@ -54,7 +54,7 @@ class DiscordChannel:
         if len(utterance.text.encode()) <= LIMIT:
             return 1
         _, _, reply = self._kept(utterance.channel)
-        return max(len(rendering.messages_of_utterance(utterance, reply)), 1)
+        return max(len(rendering.discord_messages_of_utterance(utterance, reply)), 1)
 
     def is_idempotent(self, utterance: Utterance) -> bool:
         """Check whether sending twice shows one message: edits do, posts while a nonce counts."""
@@ -69,7 +69,7 @@ class DiscordChannel:
 
     def send(self, utterance: Utterance) -> None:
         now, kept, reply = self._kept(utterance.channel)
-        shown = rendering.messages_of_utterance(utterance, reply)
+        shown = rendering.discord_messages_of_utterance(utterance, reply)
         way = _way(utterance, reply, now)
         if utterance.piece >= len(shown):
             self._take_away(reply, way)

@@ -17,7 +17,7 @@ import httpx
 from opencrab import __version__
 from opencrab.adapters.discord.answers import discord_error, discord_retry_after
 from opencrab.adapters.discord.limits import DiscordRateLimits, Route
-from opencrab.domain.discord.community import InteractionReply, snowflake_time
+from opencrab.domain.discord.community import InteractionReply, time_of_discord_snowflake
 from opencrab.domain.errors import NeverSent, NotFound, Unavailable
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Attachment, Payload
@@ -202,7 +202,7 @@ class DiscordClient:
         if response.status_code in _SUCCESSES:
             return _json(response)
         found = discord_error(response, reply.token)
-        is_young = self._clock.now() < snowflake_time(reply.id) + SPREADING
+        is_young = self._clock.now() < time_of_discord_snowflake(reply.id) + SPREADING
         if is_young and found.code in _NOT_SPREAD:
             raise NeverSent("Discord does not know the interaction yet")
         raise found.error

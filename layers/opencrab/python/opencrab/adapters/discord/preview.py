@@ -38,7 +38,7 @@ StartEdit = Callable[[Callable[[], None]], RunningEdit]
 """Begins to run a function, and does not wait for its end."""
 
 
-def start_thread(run: Callable[[], None]) -> RunningEdit:
+def _start_thread(run: Callable[[], None]) -> RunningEdit:
     """Run a function in a thread of its own."""
     thread = Thread(target=run, name="discord-preview", daemon=True)
     thread.start()
@@ -53,7 +53,7 @@ class DiscordPreviews:
     """
 
     def __init__(
-        self, discord: Discord, facts: Documents, clock: Clock, start: StartEdit = start_thread
+        self, discord: Discord, facts: Documents, clock: Clock, start: StartEdit = _start_thread
     ) -> None:
         self._discord = discord
         self._facts = facts

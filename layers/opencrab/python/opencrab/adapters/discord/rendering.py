@@ -8,7 +8,7 @@ from typing import Any
 from opencrab.domain.approvals.call_text import hash_shown_in_approval
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import InteractionReply
-from opencrab.domain.text.message_split import LIMIT, first_message_piece, split_message
+from opencrab.domain.text.message_split import LIMIT, first_piece_of_text, split_text_to_limit
 from opencrab.domain.value import Language
 from opencrab.ports.conversation.channel import Panel, PanelRow
 from opencrab.ports.discord import Attachment, Payload
@@ -55,7 +55,7 @@ class RenderedMessage:
     files: tuple[Attachment, ...] = ()
 
 
-def messages_of_utterance(
+def discord_messages_of_utterance(
     utterance: Utterance, reply: InteractionReply | None
 ) -> tuple[RenderedMessage, ...]:
     """Render an utterance as Discord messages, in order; empty for an empty text.
@@ -63,7 +63,7 @@ def messages_of_utterance(
     A text that needs more than MOST_PIECES messages, or more than one for a guest, becomes a file.
     """
     is_guest = reply is not None and reply.is_guest
-    shown = split_message(utterance.text)
+    shown = split_text_to_limit(utterance.text)
     rows = _rows(utterance, reply)
     below = {"components": rows} if rows else {}
     if len(shown) > (1 if is_guest else MOST_PIECES):
@@ -80,7 +80,7 @@ def discord_preview_content(text: str) -> str:
 
     What does not fit one message follows when the answer is complete.
     """
-    piece = first_message_piece(text.strip()[: 2 * LIMIT], LIMIT - len(_WRITING) - 1)
+    piece = first_piece_of_text(text.strip()[: 2 * LIMIT], LIMIT - len(_WRITING) - 1)
     return f"{piece} {_WRITING}".strip()
 
 
@@ -123,7 +123,7 @@ def _as_file(
     text: str, reply: InteractionReply | None, below: Mapping[str, Any]
 ) -> RenderedMessage:
     notice = _localized_text("file", reply, "\n")
-    content = f"{first_message_piece(text, LIMIT - len(notice) - 1)}\n{notice}"
+    content = f"{first_piece_of_text(text, LIMIT - len(notice) - 1)}\n{notice}"
     file = Attachment(FILE, text.encode("utf-8", "replace"), "text/markdown; charset=utf-8")
     return RenderedMessage({"content": content, **below}, (file,))
 
@@ -182,7 +182,7 @@ def _line(text: str, most: int) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if _units(text) <= most else f"{split_message(text, most - 1)[0]}…"
+    return text if _units(text) <= most else f"{split_text_to_limit(text, most - 1)[0]}…"
 
 
 def _units(text: str) -> int:

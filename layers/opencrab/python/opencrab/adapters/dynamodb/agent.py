@@ -7,7 +7,7 @@ from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb import document as facts
 from opencrab.adapters.dynamodb.item import Item, Schema, item_shard, item_with_defaults
-from opencrab.adapters.dynamodb.listing import page_of_items
+from opencrab.adapters.dynamodb.listing import page_of_dynamodb_items
 from opencrab.adapters.dynamodb.table import Cancelled, Table, Write, item_absent, put_item
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import AgentState
@@ -65,7 +65,7 @@ class DynamoAgents:
         return profile
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
-        partitions = page_of_items(self._table, LIST, f"AGENT#{after or ''}", limit)
+        partitions = page_of_dynamodb_items(self._table, LIST, f"AGENT#{after or ''}", limit)
         found = self._table.get_many(
             [(pk, sk) for pk in partitions for sk in (AGENT, IDENTITY, SOUL)]
         )

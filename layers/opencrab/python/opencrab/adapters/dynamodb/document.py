@@ -18,16 +18,16 @@ from opencrab.adapters.dynamodb.item import (
     item_with_defaults,
     to_item_microseconds,
 )
+from opencrab.adapters.dynamodb.listing import decode_dynamodb_items
 from opencrab.adapters.dynamodb.listing import dynamodb_due_items as due_items_of
-from opencrab.adapters.dynamodb.listing import readable_items
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
     Table,
     Write,
-    all_conditions,
-    attribute_changes,
-    delete_item,
+    delete_dynamodb_item,
+    dynamodb_attribute_changes,
     item_absent,
+    join_dynamodb_conditions,
     put_item,
     update_item,
 )
@@ -98,13 +98,13 @@ class DynamoFacts:
 
     def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
         items = due_items_of(self._table, _due_list(kind), to_item_microseconds(now), DUE_SHARDS)
-        found = readable_items(document_from_dynamodb_item, items)
+        found = decode_dynamodb_items(document_from_dynamodb_item, items)
         due = (fact for fact in found if fact.due_at is not None and fact.due_at <= now)
         # An index that is behind may show one item twice: where it was, and where it is.
         return tuple({fact.key: fact for fact in islice(due, limit)}.values())
 
     def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:
-        writes = [*document_writes(facts), *map(due_items.put_new_due_item, due)]
+        writes = [*dynamodb_document_writes(facts), *map(due_items.put_new_due_item, due)]
         if not writes:
             return
         try:
@@ -117,7 +117,7 @@ class DynamoFacts:
         self.commit(fact)
 
 
-def document_writes(facts: tuple[Document, ...]) -> tuple[Write, ...]:
+def dynamodb_document_writes(facts: tuple[Document, ...]) -> tuple[Write, ...]:
     """Return the writes of documents, in order, each on condition of the preceding version."""
     return tuple(_write(fact) for fact in unique_facts(facts))
 
@@ -143,7 +143,7 @@ def document_from_dynamodb_item(item: Item) -> Document:
 def _write(fact: Document) -> Write:
     pk, sk = dynamodb_document_key(*fact.key)
     if fact.body is None:
-        return delete_item(pk, sk, _version_condition(fact))
+        return delete_dynamodb_item(pk, sk, _version_condition(fact))
     fields = {
         "body": json.dumps(fact.body, ensure_ascii=False, separators=(",", ":")),
         "expires_at": None if fact.expires_at is None else to_item_microseconds(fact.expires_at),
@@ -155,7 +155,7 @@ def _write(fact: Document) -> Write:
         return put_item(
             SCHEMA.encode_item(pk, sk, fields | {"version": fact.version}), _version_condition(fact)
         )
-    change = attribute_changes(fields)
+    change = dynamodb_attribute_changes(fields)
     change.add_action(Path("version").add(1))
     return update_item(pk, sk, change, _version_condition(fact))
 
@@ -168,7 +168,7 @@ def _version_condition(fact: Document) -> Condition:
     if fact.version == 0:
         free: Condition = item_absent() | known
         return free
-    return all_conditions(Path("version") == fact.version - 1, known)
+    return join_dynamodb_conditions(Path("version") == fact.version - 1, known)
 
 
 def _is_newest(kind: str, body: dict[str, Any]) -> bool:

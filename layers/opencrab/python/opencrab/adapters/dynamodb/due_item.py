@@ -10,8 +10,8 @@ from opencrab.adapters.dynamodb.item import (
     item_with_defaults,
     to_item_microseconds,
 )
-from opencrab.adapters.dynamodb.listing import dynamodb_due_items, readable_items
-from opencrab.adapters.dynamodb.table import Table, Write, delete_item, put_item
+from opencrab.adapters.dynamodb.listing import decode_dynamodb_items, dynamodb_due_items
+from opencrab.adapters.dynamodb.table import Table, Write, delete_dynamodb_item, put_item
 from opencrab.domain.turn.due_item import DueItem
 
 SCHEMA = Schema("due", (item_with_defaults,))
@@ -29,17 +29,17 @@ class DynamoDueItems:
         self._table.write(put_new_due_item(item))
 
     def list_due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
-        found = readable_items(
-            due_item_from_dynamodb_item,
+        found = decode_dynamodb_items(
+            _due_item_from_dynamodb_item,
             dynamodb_due_items(self._table, LIST, to_item_microseconds(now)),
         )
         return tuple(islice((item for item in found if item.at <= now), limit))
 
     def remove(self, item_id: str) -> None:
-        self._table.write(delete_item(_partition(item_id), HEAD))
+        self._table.write(delete_dynamodb_item(_partition(item_id), HEAD))
 
 
-def due_item_to_dynamodb_item(item: DueItem) -> Item:
+def _due_item_to_dynamodb_item(item: DueItem) -> Item:
     """Serialize a due item to an item of the table."""
     fields = {
         "body": item.model_dump_json(),
@@ -49,14 +49,14 @@ def due_item_to_dynamodb_item(item: DueItem) -> Item:
     return SCHEMA.encode_item(_partition(item.id), HEAD, fields)
 
 
-def due_item_from_dynamodb_item(item: Item) -> DueItem:
+def _due_item_from_dynamodb_item(item: Item) -> DueItem:
     """Deserialize a due item from an item of the table."""
     return DueItem.model_validate_json(SCHEMA.decode_item(item)["body"])
 
 
 def put_new_due_item(item: DueItem) -> Write:
     """Return the write that stores a due item, replacing one with the same id."""
-    return put_item(due_item_to_dynamodb_item(item))
+    return put_item(_due_item_to_dynamodb_item(item))
 
 
 def _partition(item_id: str) -> str:

@@ -13,7 +13,7 @@ from opencrab.adapters.dynamodb.table import (
     Cancelled,
     Table,
     Write,
-    delete_item,
+    delete_dynamodb_item,
     put_item,
 )
 from opencrab.adapters.dynamodb.turn import header as headers
@@ -57,7 +57,9 @@ class DynamoEraser:
         )
 
     def turns_of(self, *groups: str) -> dict[str, tuple[str, ...]]:
-        keys = {group: (markers.turn_message_partition(group), markers.MARK) for group in groups}
+        keys = {
+            group: (markers.dynamodb_message_partition(group), markers.MARK) for group in groups
+        }
         found = self._table.get_many(list(keys.values()))
         # That of an instruction names no turns.
         return {
@@ -66,10 +68,10 @@ class DynamoEraser:
         }
 
     def records_of(self, turn_id: str) -> tuple[Record, ...]:
-        return records.fetch_turn_records(self._table, turn_id)
+        return records.get_dynamodb_records(self._table, turn_id)
 
     def erase_turn(self, turn_id: str) -> None:
-        stored = self._table.get(headers.turn_partition(turn_id), headers.HEADER)
+        stored = self._table.get(headers.dynamodb_turn_partition(turn_id), headers.HEADER)
         turn = None if stored is None else headers.turn_from_dynamodb_item(stored)
         if turn is not None and not turn.status.is_end:
             raise erasure_not_ended(turn)
@@ -89,11 +91,13 @@ class DynamoEraser:
 
     def _redacting(self, session_id: str, sequences: Iterable[int]) -> tuple[Write, ...]:
         pk = sessions.dynamodb_session_partition(session_id)
-        found = self._table.get_many([(pk, line_items.line_sort_key(one)) for one in sequences])
+        found = self._table.get_many(
+            [(pk, line_items.dynamodb_line_sort_key(one)) for one in sequences]
+        )
         lines = [line_items.line_from_dynamodb_item(item) for item in found.values()]
         told = [line.message_id for line in lines if line.message_id is not None]
         known = self._table.get_many(
-            [(markers.turn_message_partition(one), markers.MARK) for one in told]
+            [(markers.dynamodb_message_partition(one), markers.MARK) for one in told]
         )
         return tuple(write for line in lines for write in _erasing(line, known))
 
@@ -105,7 +109,7 @@ class DynamoEraser:
         """
         for _ in range(sessions.ATTEMPTS):
             try:
-                known = sessions.fetch_session(self._table, self._seen, session_id)
+                known = sessions.get_dynamodb_session(self._table, self._seen, session_id)
             except NotFound:
                 return
             changed = after(known)
@@ -115,12 +119,14 @@ class DynamoEraser:
                 continue
             self._seen.note(changed)
             return
-        raise sessions.busy_session_error(session_id)
+        raise sessions.busy_dynamodb_session(session_id)
 
     def _remove(self, items: Iterable[Item]) -> None:
         pending = iter(items)
         while chunk := list(islice(pending, TRANSACTION_ITEMS)):
-            self._table.transact(*(delete_item(one["pk"]["S"], one["sk"]["S"]) for one in chunk))
+            self._table.transact(
+                *(delete_dynamodb_item(one["pk"]["S"], one["sk"]["S"]) for one in chunk)
+            )
 
 
 def _erasing(line: Line, known: dict[tuple[str, str], Item]) -> Iterator[Write]:
@@ -128,5 +134,5 @@ def _erasing(line: Line, known: dict[tuple[str, str], Item]) -> Iterator[Write]:
     yield put_item(line_items.line_to_dynamodb_item(line.without_content()))
     if line.message_id is None:
         return
-    marker = known.get((markers.turn_message_partition(line.message_id), markers.MARK))
-    yield from inbox.turn_instruction_erasure_writes(marker, line.session_id, line.sequence)
+    marker = known.get((markers.dynamodb_message_partition(line.message_id), markers.MARK))
+    yield from inbox.dynamodb_instruction_erasure_writes(marker, line.session_id, line.sequence)

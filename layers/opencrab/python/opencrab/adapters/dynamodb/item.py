@@ -40,11 +40,15 @@ class Schema:
     def encode_item(self, pk: str, sk: str, fields: Mapping[str, Any]) -> Item:
         """Build an item with keys and schema version; fields that are None are left out."""
         stamped = {"pk": pk, "sk": sk, "schema": self.version, **fields}
-        return {name: to_attribute(value) for name, value in stamped.items() if value is not None}
+        return {
+            name: to_dynamodb_attribute(value)
+            for name, value in stamped.items()
+            if value is not None
+        }
 
     def decode_item(self, item: Item) -> Fields:
         """Decode an item and migrate it to this version; raise Unavailable for a newer version."""
-        fields = {name: from_attribute(value) for name, value in item.items()}
+        fields = {name: from_dynamodb_attribute(value) for name, value in item.items()}
         written = int(fields.get("schema", 1))
         if written > self.version:
             raise Unavailable(
@@ -62,7 +66,7 @@ def item_with_defaults(fields: Fields) -> Fields:
     return fields
 
 
-def to_attribute(value: Any) -> dict[str, Any]:
+def to_dynamodb_attribute(value: Any) -> dict[str, Any]:
     """Encode a Python value as a DynamoDB attribute; raise TypeError for other types.
 
     pynamodb's own serializer takes a map with one key such as `S` for an already encoded attribute.
@@ -78,14 +82,14 @@ _ENCODERS: dict[type, tuple[str, Callable[[Any], Any]]] = {
     str: ("S", str),
     int: ("N", str),
     bool: ("BOOL", bool),
-    list: ("L", lambda value: [to_attribute(part) for part in value]),
-    dict: ("M", lambda value: {name: to_attribute(part) for name, part in value.items()}),
+    list: ("L", lambda value: [to_dynamodb_attribute(part) for part in value]),
+    dict: ("M", lambda value: {name: to_dynamodb_attribute(part) for name, part in value.items()}),
     set: ("SS", sorted),
     type(None): ("NULL", lambda _value: True),
 }
 
 
-def from_attribute(value: Mapping[str, Any]) -> Any:
+def from_dynamodb_attribute(value: Mapping[str, Any]) -> Any:
     """Decode a DynamoDB attribute; numbers are integers."""
     ((kind, content),) = value.items()
     match kind:
@@ -94,9 +98,9 @@ def from_attribute(value: Mapping[str, Any]) -> Any:
         case "SS":
             return set(content)
         case "L":
-            return [from_attribute(part) for part in content]
+            return [from_dynamodb_attribute(part) for part in content]
         case "M":
-            return {name: from_attribute(part) for name, part in content.items()}
+            return {name: from_dynamodb_attribute(part) for name, part in content.items()}
         case "NULL":
             return None
         case _:

@@ -19,14 +19,14 @@ log = logging.getLogger(__name__)
 _BATCH = 100
 
 
-def page_of_items(table: Table, name: str, after: str, limit: int) -> list[str]:
+def page_of_dynamodb_items(table: Table, name: str, after: str, limit: int) -> list[str]:
     """Return the next partition keys of a list, in order, from an eventually consistent index."""
     shards = (table.query_listing(f"{name}#{place}", after, limit) for place in range(SHARDS))
     merged = heapq.merge(*([item["pk"]["S"] for item in keys] for keys in shards))
     return list(islice(merged, limit))
 
 
-def readable_items(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+def decode_dynamodb_items(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     """Decode items; log and skip those that cannot be decoded, so that no sweep stops."""
     for item in items:
         try:

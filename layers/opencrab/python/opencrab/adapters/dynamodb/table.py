@@ -82,7 +82,7 @@ def item_absent() -> Condition:
     return Path("pk").does_not_exist()
 
 
-def all_conditions(first: Condition, *others: Condition) -> Condition:
+def join_dynamodb_conditions(first: Condition, *others: Condition) -> Condition:
     """Combine conditions with AND."""
     condition = first
     for other in others:
@@ -100,7 +100,7 @@ def update_item(pk: str, sk: str, change: Update, condition: Condition | None = 
     return Write("Update", {"Key": item_key(pk, sk), **_expressions(condition, change)})
 
 
-def delete_item(pk: str, sk: str, condition: Condition | None = None) -> Write:
+def delete_dynamodb_item(pk: str, sk: str, condition: Condition | None = None) -> Write:
     """Return a Delete, which succeeds also if the item does not exist."""
     return Write("Delete", {"Key": item_key(pk, sk), **_expressions(condition)})
 
@@ -115,7 +115,7 @@ def item_key(pk: str, sk: str) -> Item:
     return {"pk": {"S": pk}, "sk": {"S": sk}}
 
 
-def attribute_changes(values: Mapping[str, Any]) -> Update:
+def dynamodb_attribute_changes(values: Mapping[str, Any]) -> Update:
     """Return an update expression that sets attributes; None removes one."""
     made = Update()
     for name, value in values.items():

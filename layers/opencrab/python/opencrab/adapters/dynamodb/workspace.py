@@ -26,7 +26,7 @@ from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
     Table,
     Write,
-    delete_item,
+    delete_dynamodb_item,
     item_absent,
     put_item,
     update_item,
@@ -71,15 +71,17 @@ class DynamoLedger:
             saved = self._saved.get((agent_id, path))
         if saved is not None:
             return saved
-        item = self._table.get(workspace_partition(agent_id), dynamodb_sort_key_of_path(path))
-        entry = None if item is None else workspace_entry_from_dynamodb_item(item)
+        item = self._table.get(
+            dynamodb_workspace_partition(agent_id), dynamodb_sort_key_of_path(path)
+        )
+        entry = None if item is None else _workspace_entry_from_dynamodb_item(item)
         return entry if entry is not None and entry.path == path else LedgerEntry(path)
 
     def entries(self, agent_id: str, folder: str = "") -> tuple[LedgerEntry, ...]:
         below = f"{dynamodb_sort_key_of_path(folder)}/" if folder else "F#"
-        items = self._table.query_prefix(workspace_partition(agent_id), below)
+        items = self._table.query_prefix(dynamodb_workspace_partition(agent_id), below)
         return tuple(
-            entry for entry in map(workspace_entry_from_dynamodb_item, items) if entry is not None
+            entry for entry in map(_workspace_entry_from_dynamodb_item, items) if entry is not None
         )
 
     def save(
@@ -105,7 +107,7 @@ class DynamoLedger:
 
     def usage(self, agent_id: str) -> int:
         """Return the bytes that all files of an agent count for."""
-        item = self._table.get(workspace_partition(agent_id), SUM)
+        item = self._table.get(dynamodb_workspace_partition(agent_id), SUM)
         return 0 if item is None else int(USAGE.decode_item(item)["bytes"])
 
     def _noted(self, agent_id: str, saved: LedgerEntry) -> LedgerEntry:
@@ -129,7 +131,7 @@ class DynamoLedger:
             raise Cancelled({0: refusal.item}) from refusal
 
 
-def workspace_partition(agent_id: str) -> str:
+def dynamodb_workspace_partition(agent_id: str) -> str:
     """Return the partition key of an agent's workspace ledger."""
     return f"WORKSPACE#{agent_id}"
 
@@ -139,7 +141,7 @@ def dynamodb_sort_key_of_path(path: str) -> str:
     return "F#" + "/".join(map(_short, twin_file_names(path)))
 
 
-def workspace_entry_to_dynamodb_item(agent_id: str, entry: LedgerEntry) -> Item:
+def _workspace_entry_to_dynamodb_item(agent_id: str, entry: LedgerEntry) -> Item:
     """Serialize an entry to an item."""
     reservations = {
         each.token: [each.size, to_item_microseconds(each.at)] for each in entry.reservations
@@ -155,11 +157,11 @@ def workspace_entry_to_dynamodb_item(agent_id: str, entry: LedgerEntry) -> Item:
         "revision": entry.revision,
     }
     return FILE.encode_item(
-        workspace_partition(agent_id), dynamodb_sort_key_of_path(entry.path), fields
+        dynamodb_workspace_partition(agent_id), dynamodb_sort_key_of_path(entry.path), fields
     )
 
 
-def workspace_entry_from_dynamodb_item(item: Item) -> LedgerEntry | None:
+def _workspace_entry_from_dynamodb_item(item: Item) -> LedgerEntry | None:
     """Deserialize an entry from an item; None for a folder's item."""
     if "revision" not in item:
         return None
@@ -196,10 +198,10 @@ def _short(name: str) -> str:
 def _entry_write(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> Write:
     condition = _was(before) if before.revision else _is_free()
     if after.is_empty:
-        return delete_item(
-            workspace_partition(agent_id), dynamodb_sort_key_of_path(after.path), condition
+        return delete_dynamodb_item(
+            dynamodb_workspace_partition(agent_id), dynamodb_sort_key_of_path(after.path), condition
         )
-    return put_item(workspace_entry_to_dynamodb_item(agent_id, after), condition)
+    return put_item(_workspace_entry_to_dynamodb_item(agent_id, after), condition)
 
 
 def _was(before: LedgerEntry) -> Condition:
@@ -219,7 +221,7 @@ def _folders(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> list[Wri
         return []
     names = after.path.split("/")
     above = ["/".join(names[:depth]) for depth in range(1, len(names))]
-    pk = workspace_partition(agent_id)
+    pk = dynamodb_workspace_partition(agent_id)
     if after.is_empty:
         return [
             update_item(
@@ -252,7 +254,7 @@ def _usage_writes(agent_id: str, growth: int, quota_bytes: int | None) -> list[W
     room = None
     if quota_bytes is not None and growth > 0:
         room = item_absent() | (Path("bytes") <= quota_bytes - growth)
-    return [update_item(workspace_partition(agent_id), SUM, change, room)]
+    return [update_item(dynamodb_workspace_partition(agent_id), SUM, change, room)]
 
 
 def _answer(

@@ -42,7 +42,7 @@ def database_file_for_inspection(data: Path) -> Path:
     return data / FILE
 
 
-def inspect_database(data: Path) -> int | None:
+def inspect_data_folder_database(data: Path) -> int | None:
     """Return the size of a sound database in bytes, None if there never was one.
 
     Raises DamagedDatabase or Unavailable, with what to do.

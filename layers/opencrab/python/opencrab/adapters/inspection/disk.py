@@ -9,7 +9,7 @@ _PROBE_BYTES = 65_536
 _PREFIX = ".opencrab-probe-"
 
 
-def probe_write(folder: Path) -> None:
+def inspect_disk_by_write(folder: Path) -> None:
     """Write a file into a folder, to the disk, and remove it; raises OSError if that fails."""
     handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
     try:

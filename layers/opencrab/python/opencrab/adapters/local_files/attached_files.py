@@ -11,9 +11,9 @@ from pathlib import Path
 from threading import Lock
 
 from opencrab.adapters.local_files.attachments import (
-    read_attached_folders,
-    require_attachable_folder,
-    write_attached_folders,
+    read_local_attached_folders,
+    require_attachable_local_folder,
+    write_local_attached_folders,
 )
 from opencrab.adapters.local_files.disk import REAL_DISK, Disk
 from opencrab.adapters.local_files.files import MEBIBYTE, LocalFiles
@@ -50,7 +50,7 @@ class AttachedFiles:
         self._data = data.resolve()
         self._quota_bytes, self._file_bytes, self._disk = quota_bytes, file_bytes, disk
         self._lock = Lock()
-        self._attached = read_attached_folders(self._data)
+        self._attached = read_local_attached_folders(self._data)
         self._opened: dict[AttachedFolder, FolderFiles] = {}
 
     def all(self) -> tuple[AttachedFolder, ...]:
@@ -58,7 +58,7 @@ class AttachedFiles:
 
     def attach(self, wanted: AttachedFolder) -> AttachedFolder:
         with self._lock:
-            found = require_attachable_folder(wanted, self._data, self._attached, self._disk)
+            found = require_attachable_local_folder(wanted, self._data, self._attached, self._disk)
             self._store((*self._others(found.agent_id, found.place), found))
             return found
 
@@ -185,7 +185,7 @@ class AttachedFiles:
         )
 
     def _store(self, folders: tuple[AttachedFolder, ...]) -> None:
-        write_attached_folders(self._data, folders, self._disk)
+        write_local_attached_folders(self._data, folders, self._disk)
         self._attached = folders
 
     def _kept(self, attached: AttachedFolder) -> Path:

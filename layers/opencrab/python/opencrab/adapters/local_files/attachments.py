@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer, translate_disk_errors
-from opencrab.adapters.local_files.folder_files import WRITING, is_hidden_name
+from opencrab.adapters.local_files.folder_files import WRITING, is_hidden_local_file_name
 from opencrab.domain.errors import Conflict, Invalid, Unavailable
 from opencrab.ports.workspace.attached_folders import AttachedFolder, AttachedPlace
 
@@ -18,7 +18,7 @@ MOST_FILES = 20_000
 """A folder with more files is probably not meant: each list looks at all of them."""
 
 
-def read_attached_folders(data: Path) -> tuple[AttachedFolder, ...]:
+def read_local_attached_folders(data: Path) -> tuple[AttachedFolder, ...]:
     """Return the attached folders of a data folder or a backup; raises Unavailable."""
     place = data / FILE
     try:
@@ -37,7 +37,7 @@ def read_attached_folders(data: Path) -> tuple[AttachedFolder, ...]:
         ) from error
 
 
-def write_attached_folders(data: Path, folders: Iterable[AttachedFolder], disk: Disk) -> None:
+def write_local_attached_folders(data: Path, folders: Iterable[AttachedFolder], disk: Disk) -> None:
     """Store the attached folders, all or nothing."""
     agents: dict[str, dict[str, str]] = {}
     for each in folders:
@@ -49,7 +49,7 @@ def write_attached_folders(data: Path, folders: Iterable[AttachedFolder], disk: 
         writer.sync(data)
 
 
-def require_attachable_folder(
+def require_attachable_local_folder(
     wanted: AttachedFolder, data: Path, attached: Iterable[AttachedFolder], disk: Disk = REAL_DISK
 ) -> AttachedFolder:
     """Return a folder that may serve an agent, with its real path; raises Invalid, Conflict."""
@@ -80,7 +80,7 @@ def _existing_folder(wanted: AttachedFolder) -> Path:
 def _refuse_too_much(folder: Path, data: Path) -> None:
     if folder == Path(folder.anchor) or folder == Path.home().resolve():
         raise _unfit(str(folder), "holds all of a computer or a person", "choose a folder in it")
-    if any(is_hidden_name(part) for part in folder.parts):
+    if any(is_hidden_local_file_name(part) for part in folder.parts):
         raise _unfit(str(folder), "is hidden: a name begins with a dot", "choose another")
     if _share(folder, data.resolve()):
         raise _unfit(str(folder), "holds OpenCrab's own data", "choose a folder elsewhere")
@@ -117,7 +117,7 @@ def _require_writable(folder: Path, disk: Disk) -> None:
 
 def _files(folder: Path) -> Iterable[str]:
     for _, folders, names in os.walk(folder):
-        folders[:] = [each for each in folders if not is_hidden_name(each)]
+        folders[:] = [each for each in folders if not is_hidden_local_file_name(each)]
         yield from names
 
 

@@ -8,8 +8,8 @@ from threading import Lock
 from opencrab.adapters.local_files.disk import (
     REAL_DISK,
     Disk,
-    open_local_file,
-    prepare_files_root,
+    open_local_file_for_reading,
+    prepare_local_files_root,
     translate_disk_errors,
 )
 from opencrab.domain.errors import Invalid, NotFound
@@ -24,7 +24,7 @@ class LocalBlobs:
     def __init__(self, root: Path, *, disk: Disk = REAL_DISK) -> None:
         self._lock = Lock()
         self._folder = root.resolve() / "blobs"
-        self._writer = prepare_files_root(self._folder, disk)
+        self._writer = prepare_local_files_root(self._folder, disk)
 
     def put(self, sha256: str, content: bytes) -> None:
         if content_hash(content) != sha256:
@@ -68,7 +68,7 @@ class LocalBlobs:
         if not _SHA256.fullmatch(sha256):
             return None
         try:
-            with open_local_file(self._place(sha256)) as file:
+            with open_local_file_for_reading(self._place(sha256)) as file:
                 content = file.read()
         except FileNotFoundError:
             return None

@@ -52,7 +52,7 @@ class Writer:
 
     def clean(self) -> None:
         """Remove the temporary files of a process that crashed."""
-        for leftover in folder_entries(self.temporary):
+        for leftover in local_folder_entries(self.temporary):
             self.disk.unlink(self.temporary / leftover)
 
     def replace(self, target: Path, content: bytes, *, after_ns: int = 0) -> os.stat_result:
@@ -110,7 +110,7 @@ class Writer:
             self.sync(each.parent)
 
 
-def prepare_files_root(root: Path, disk: Disk) -> Writer:
+def prepare_local_files_root(root: Path, disk: Disk) -> Writer:
     """Create a root folder, clean its temporary files and return its writer."""
     with translate_disk_errors(root):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -120,14 +120,14 @@ def prepare_files_root(root: Path, disk: Disk) -> Writer:
 
 
 @contextmanager
-def open_local_file(place: Path) -> Generator[BufferedReader]:
+def open_local_file_for_reading(place: Path) -> Generator[BufferedReader]:
     """Open a file for reading, but no symbolic link; raise FileNotFoundError."""
     descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as file:
         yield file
 
 
-def folder_entries(folder: Path) -> list[str]:
+def local_folder_entries(folder: Path) -> list[str]:
     """Return the names in a folder; empty if it does not exist."""
     try:
         return [entry.name for entry in folder.iterdir()]

@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
 
-from opencrab.adapters.local_files.disk import open_local_file
+from opencrab.adapters.local_files.disk import open_local_file_for_reading
 from opencrab.domain.errors import Invalid
-from opencrab.domain.workspace.path import path_collision_key
+from opencrab.domain.workspace.path import workspace_path_collision_key
 from opencrab.ports.workspace.files import FileInfo
 
 
-def local_file_info(place: Path, path: str) -> FileInfo:
+def local_file_with_hash(place: Path, path: str) -> FileInfo:
     """Return what a file is now, with the hash of its content."""
-    with open_local_file(place) as file:
+    with open_local_file_for_reading(place) as file:
         status = os.fstat(file.fileno())
-        return describe_workspace_file(path, hash_of_open_file(file), status)
+        return local_file_of_disk_status(path, hash_of_open_file(file), status)
 
 
 def hash_of_open_file(file: BufferedReader) -> str:
@@ -26,7 +26,7 @@ def hash_of_open_file(file: BufferedReader) -> str:
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def describe_workspace_file(path: str, sha256: str, status: os.stat_result) -> FileInfo:
+def local_file_of_disk_status(path: str, sha256: str, status: os.stat_result) -> FileInfo:
     """Return a file's info from its status on the disk."""
     version = f"{sha256}-{status.st_ino:x}-{status.st_mtime_ns:x}"
     return FileInfo(
@@ -38,7 +38,7 @@ def describe_workspace_file(path: str, sha256: str, status: os.stat_result) -> F
     )
 
 
-def check_workspace_file_kind(place: Path, shown: str, *, folder: bool | None) -> None:
+def require_local_file_kind(place: Path, shown: str, *, folder: bool | None) -> None:
     """Raise Invalid unless the place is a folder or a regular file, as `folder` demands."""
     mode = place.lstat().st_mode
     is_folder, is_file = stat.S_ISDIR(mode), stat.S_ISREG(mode)
@@ -51,11 +51,16 @@ def check_workspace_file_kind(place: Path, shown: str, *, folder: bool | None) -
     raise Invalid(f"{shown!r} is a link or a device", field="path", cure="use another file")
 
 
-def refuse_twin_of_workspace_file(path: str, present: Iterable[str]) -> None:
+def refuse_twin_of_local_file(path: str, present: Iterable[str]) -> None:
     """Raise Invalid if a new name differs from one that is there in case or width only."""
     *above, name = path.split("/")
     twin = next(
-        (other for other in present if path_collision_key(other) == path_collision_key(name)), None
+        (
+            other
+            for other in present
+            if workspace_path_collision_key(other) == workspace_path_collision_key(name)
+        ),
+        None,
     )
     if twin is not None:
         existing = "/".join([*above, twin])

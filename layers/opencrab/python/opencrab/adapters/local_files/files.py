@@ -12,17 +12,17 @@ from threading import Lock
 from opencrab.adapters.local_files.disk import (
     REAL_DISK,
     Disk,
-    folder_entries,
-    open_local_file,
-    prepare_files_root,
+    local_folder_entries,
+    open_local_file_for_reading,
+    prepare_local_files_root,
     translate_disk_errors,
 )
 from opencrab.adapters.local_files.file_info import (
-    check_workspace_file_kind,
-    describe_workspace_file,
     hash_of_open_file,
-    local_file_info,
-    refuse_twin_of_workspace_file,
+    local_file_of_disk_status,
+    local_file_with_hash,
+    refuse_twin_of_local_file,
+    require_local_file_kind,
 )
 from opencrab.adapters.local_files.history import VersionHistory, describe_local_file_version
 from opencrab.adapters.local_files.marks import Marks
@@ -32,8 +32,8 @@ from opencrab.domain.workspace.path import (
     current_file_version_error,
     file_conflict_error,
     file_not_found_error,
-    file_version_gone_error,
     is_workspace_path,
+    workspace_file_version_gone_error,
     workspace_folder_of_agent,
     workspace_folder_path,
     workspace_path,
@@ -78,7 +78,7 @@ class LocalFiles:
         self._usages: dict[str, _Usage] = {}
         self._digests: dict[Path, tuple[str, str]] = {}
         self._root = root.resolve()
-        self._writer = prepare_files_root(self._root, disk)
+        self._writer = prepare_local_files_root(self._root, disk)
         self._history = VersionHistory(self._root, quota_bytes)
         self._marks = Marks(self._root)
 
@@ -93,11 +93,11 @@ class LocalFiles:
             place, exists = self._locate(agent_id, path)
             if not exists:
                 raise file_not_found_error(path)
-            with open_local_file(place) as file:
+            with open_local_file_for_reading(place) as file:
                 status = os.fstat(file.fileno())
                 self._check_size(path, status.st_size)
                 content = file.read()
-                info = describe_workspace_file(path, content_hash(content), status)
+                info = local_file_of_disk_status(path, content_hash(content), status)
             return self._marked(agent_id, info), content
 
     def write(
@@ -114,7 +114,7 @@ class LocalFiles:
         with self._lock, translate_disk_errors(self._root):
             usage = self._usage(agent_id)
             place, exists = self._locate(agent_id, path, creating=True)
-            stored = local_file_info(place, path) if exists else None
+            stored = local_file_with_hash(place, path) if exists else None
             is_same = stored is not None and stored.sha256 == content_hash(content)
             if condition in {None, stored.version if stored else ABSENT}:
                 self._check_quota(path, usage, len(content) - (stored.size if stored else 0))
@@ -153,7 +153,7 @@ class LocalFiles:
             place, exists = self._locate(agent_id, path)
             if not exists:
                 raise file_not_found_error(path)
-            stored = local_file_info(place, path)
+            stored = local_file_with_hash(place, path)
             if condition not in {None, stored.version}:
                 raise file_conflict_error(path, is_gone=stored is None)
             usage = self._usages.pop(agent_id, None)
@@ -183,11 +183,11 @@ class LocalFiles:
         with self._lock, translate_disk_errors(self._root):
             current = self._current(agent_id, path)
             if current is not None and current.version == version:
-                with open_local_file(self._workspace(agent_id) / path) as file:
+                with open_local_file_for_reading(self._workspace(agent_id) / path) as file:
                     return file.read()
             content = self._history.read(agent_id, path, version)
         if content is None:
-            raise file_version_gone_error(path, version)
+            raise workspace_file_version_gone_error(path, version)
         return content
 
     def delete_versions(self, agent_id: str, path: str, version: str | None = None) -> int:
@@ -198,7 +198,7 @@ class LocalFiles:
                 raise current_file_version_error(path, version)
             ended = self._history.erase(agent_id, path, version)
             if version is not None and not ended:
-                raise file_version_gone_error(path, version)
+                raise workspace_file_version_gone_error(path, version)
             for folder in self._history.folders_of(agent_id, path):
                 self._writer.sync(folder)
             return ended
@@ -223,7 +223,7 @@ class LocalFiles:
     def _current(self, agent_id: str, path: str) -> FileInfo | None:
         place, exists = self._locate(agent_id, path, folder=None)
         return (
-            self._marked(agent_id, local_file_info(place, path))
+            self._marked(agent_id, local_file_with_hash(place, path))
             if exists and place.is_file()
             else None
         )
@@ -250,7 +250,7 @@ class LocalFiles:
             raise
         size = usage.size - freed + len(content)
         self._usages[agent_id] = _Usage(size, status.st_mtime_ns)
-        return describe_workspace_file(path, content_hash(content), status)
+        return local_file_of_disk_status(path, content_hash(content), status)
 
     def _check_quota(self, path: str, usage: _Usage, growth: int) -> None:
         free = max(self._quota_bytes - usage.size, 0)
@@ -272,15 +272,15 @@ class LocalFiles:
         self._workspace(agent_id)
         place, names = self._root, [agent_id, _WORKSPACE, *filter(None, path.split("/"))]
         for depth, name in enumerate(names):
-            present = folder_entries(place)
+            present = local_folder_entries(place)
             if name not in present:
                 # A name that exists unlisted belongs to a file system that ignores case.
                 if creating and (depth >= _ABOVE or os.path.lexists(place / name)):
-                    refuse_twin_of_workspace_file("/".join([*names[_ABOVE:depth], name]), present)
+                    refuse_twin_of_local_file("/".join([*names[_ABOVE:depth], name]), present)
                 return place.joinpath(*names[depth:]), False
             place /= name
             is_folder = folder if depth + 1 == len(names) else True
-            check_workspace_file_kind(
+            require_local_file_kind(
                 place, "/".join(names[_ABOVE : depth + 1]) or name, folder=is_folder
             )
         return place, True
@@ -311,14 +311,14 @@ class LocalFiles:
                 with suppress(FileNotFoundError):
                     status = place.lstat()
                     if stat.S_ISREG(status.st_mode) and is_workspace_path(path):
-                        yield describe_workspace_file(path, self._digest(place, status), status)
+                        yield local_file_of_disk_status(path, self._digest(place, status), status)
 
     def _digest(self, place: Path, status: os.stat_result) -> str:
         """Return a file's hash for a list; cached while inode, time and size are unchanged."""
         mark = f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}"
         known = self._digests.get(place)
         if known is None or known[0] != mark:
-            with open_local_file(place) as file:
+            with open_local_file_for_reading(place) as file:
                 known = self._digests[place] = (mark, hash_of_open_file(file))
         return known[1]
 

@@ -18,15 +18,15 @@ from opencrab.adapters.local_files.disk import (
     REAL_DISK,
     Disk,
     Writer,
-    folder_entries,
-    open_local_file,
+    local_folder_entries,
+    open_local_file_for_reading,
     translate_disk_errors,
 )
 from opencrab.adapters.local_files.file_info import (
-    check_workspace_file_kind,
-    describe_workspace_file,
     hash_of_open_file,
-    refuse_twin_of_workspace_file,
+    local_file_of_disk_status,
+    refuse_twin_of_local_file,
+    require_local_file_kind,
 )
 from opencrab.adapters.local_files.history import VersionHistory, describe_local_file_version
 from opencrab.adapters.local_files.marks import Marks
@@ -36,8 +36,8 @@ from opencrab.domain.workspace.path import (
     current_file_version_error,
     file_conflict_error,
     file_not_found_error,
-    file_version_gone_error,
     is_workspace_path,
+    workspace_file_version_gone_error,
 )
 from opencrab.ports.workspace.files import ABSENT, VERSIONS, FileInfo, FileVersion
 
@@ -91,11 +91,11 @@ class FolderFiles:
             place, exists = self._locate(path)
             if not exists:
                 raise file_not_found_error(path)
-            with open_local_file(place) as file:
+            with open_local_file_for_reading(place) as file:
                 status = os.fstat(file.fileno())
                 self._check_size(path, status.st_size)
                 content = file.read()
-            info = describe_workspace_file(path, content_hash(content), status)
+            info = local_file_of_disk_status(path, content_hash(content), status)
             return self._marked(agent_id, info), content
 
     def write(
@@ -177,11 +177,11 @@ class FolderFiles:
         with self._lock, translate_disk_errors(self.top):
             current = self._current(agent_id, path)
             if current is not None and current.version == version:
-                with open_local_file(self._locate(path)[0]) as file:
+                with open_local_file_for_reading(self._locate(path)[0]) as file:
                     return file.read()
             content = self._history.read(agent_id, path, version)
         if content is None:
-            raise file_version_gone_error(path, version)
+            raise workspace_file_version_gone_error(path, version)
         return content
 
     def delete_versions(self, agent_id: str, path: str, version: str | None = None) -> int:
@@ -192,7 +192,7 @@ class FolderFiles:
                 raise current_file_version_error(path, version)
             ended = self._history.erase(agent_id, path, version)
             if version is not None and not ended:
-                raise file_version_gone_error(path, version)
+                raise workspace_file_version_gone_error(path, version)
             for folder in self._history.folders_of(agent_id, path):
                 Writer(self._disk, self.top / WRITING).sync(folder)
             return ended
@@ -212,7 +212,7 @@ class FolderFiles:
         self._require_top()
         names = [name for name in path.split("/") if name]
         names = names[len(self.prefix.split("/")) if self.prefix else 0 :]
-        if any(map(is_hidden_name, names)):
+        if any(map(is_hidden_local_file_name, names)):
             raise Invalid(
                 f"{path!r} is hidden: its name begins with a dot, and the folder is your owner's",
                 field="path",
@@ -220,16 +220,16 @@ class FolderFiles:
             )
         place = self.top
         for depth, name in enumerate(names):
-            present = folder_entries(place)
+            present = local_folder_entries(place)
             found = _on_disk(name, present)
             shown = "/".join(filter(None, (self.prefix, *names[: depth + 1])))
             if found is None:
                 if creating:
-                    refuse_twin_of_workspace_file(shown, present)
+                    refuse_twin_of_local_file(shown, present)
                 return place.joinpath(*names[depth:]), False
             place /= found
             is_folder = folder if depth + 1 == len(names) else True
-            check_workspace_file_kind(place, shown, folder=is_folder)
+            require_local_file_kind(place, shown, folder=is_folder)
         return place, True
 
     def _require_top(self) -> None:
@@ -257,7 +257,7 @@ class FolderFiles:
 
         A file that is too large to be read has a hash of these, and not of its content.
         """
-        with open_local_file(place) as file:
+        with open_local_file_for_reading(place) as file:
             status = os.fstat(file.fileno())
             mark = f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}"
             known = self._digests.get(place)
@@ -265,12 +265,12 @@ class FolderFiles:
                 is_large = status.st_size > self._file_bytes
                 sha256 = content_hash(mark.encode()) if is_large else hash_of_open_file(file)
                 known = self._digests[place] = (mark, sha256)
-        return describe_workspace_file(path, known[1], status)
+        return local_file_of_disk_status(path, known[1], status)
 
     def _walk(self, folder: Path) -> Iterator[tuple[str, Path]]:
         for inner, folders, names in os.walk(folder, onerror=_raise_unless_gone):
-            folders[:] = sorted(each for each in folders if not is_hidden_name(each))
-            for name in sorted(each for each in names if not is_hidden_name(each)):
+            folders[:] = sorted(each for each in folders if not is_hidden_local_file_name(each))
+            for name in sorted(each for each in names if not is_hidden_local_file_name(each)):
                 place = Path(inner, name)
                 below = place.relative_to(self.top).as_posix()
                 path = unicodedata.normalize(
@@ -326,7 +326,7 @@ class FolderFiles:
             with suppress(OSError):
                 self._disk.rmdir(self.top / WRITING)
         writer.sync(place.parent)
-        return describe_workspace_file(path, content_hash(content), status)
+        return local_file_of_disk_status(path, content_hash(content), status)
 
     def _mark(self, agent_id: str, info: FileInfo, *, clean: bool) -> None:
         if clean:
@@ -356,7 +356,7 @@ class FolderFiles:
             )
 
 
-def is_hidden_name(name: str) -> bool:
+def is_hidden_local_file_name(name: str) -> bool:
     """Check whether a name is hidden: `.git`, `.obsidian`, but not the mark of an empty folder."""
     return name.startswith(".") and name != _MARKER
 
@@ -376,7 +376,7 @@ def _is_still(place: Path, stored: FileInfo | None) -> bool:
     except FileNotFoundError:
         return stored is None
     return stored is not None and stored.version == (
-        describe_workspace_file(stored.path, stored.sha256, status).version
+        local_file_of_disk_status(stored.path, stored.sha256, status).version
     )
 
 

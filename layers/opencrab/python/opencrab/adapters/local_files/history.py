@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from opencrab.adapters.local_files.disk import open_local_file
+from opencrab.adapters.local_files.disk import open_local_file_for_reading
 from opencrab.domain.identifier import content_hash
 from opencrab.ports.workspace.files import FileVersion
 
@@ -90,7 +90,7 @@ class VersionHistory:
         if not _VERSION.fullmatch(version):
             return None
         try:
-            with open_local_file(self._folder(agent_id, path) / _name(version)) as file:
+            with open_local_file_for_reading(self._folder(agent_id, path) / _name(version)) as file:
                 content = file.read()
         except FileNotFoundError:
             return None
@@ -145,7 +145,7 @@ class VersionHistory:
             raise
         except OSError:
             growing = kept.with_name("growing")
-            with open_local_file(place) as file, growing.open("wb") as copy:
+            with open_local_file_for_reading(place) as file, growing.open("wb") as copy:
                 growing.chmod(0o600)
                 shutil.copyfileobj(file, copy)
             growing.replace(kept)

@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from opencrab.adapters.local_files.disk import open_local_file
+from opencrab.adapters.local_files.disk import open_local_file_for_reading
 from opencrab.domain.identifier import content_hash
 
 _FOLDER = "clean"
@@ -28,7 +28,7 @@ class Marks:
 
     def has(self, agent_id: str, path: str, sha256: str) -> bool:
         """Check whether a file with this content is marked as clean."""
-        with suppress(OSError), open_local_file(self._place(agent_id, path)) as file:
+        with suppress(OSError), open_local_file_for_reading(self._place(agent_id, path)) as file:
             return file.read(_MOST) == sha256.encode()
         return False
 

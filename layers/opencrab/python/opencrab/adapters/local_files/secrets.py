@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer, translate_disk_errors
-from opencrab.domain.access.secret import require_secret
+from opencrab.domain.access.secret import require_storable_secret
 from opencrab.domain.errors import Unavailable
 
 FILE = "secrets.json"
@@ -39,7 +39,7 @@ class FileSecrets:
         return self._read().get(name)
 
     def put(self, name: str, value: str) -> None:
-        require_secret(name, value)
+        require_storable_secret(name, value)
         with self._translated(), self._locked():
             content = _document(self._read() | {name: value}, self._file)
             self._writer.clean()

@@ -23,8 +23,8 @@ from opencrab.adapters.local_files.disk import (
     REAL_DISK,
     Disk,
     Writer,
-    folder_entries,
-    open_local_file,
+    local_folder_entries,
+    open_local_file_for_reading,
     translate_disk_errors,
 )
 from opencrab.domain.workspace.path import workspace_folder_of_agent
@@ -113,7 +113,7 @@ class DirectorySnapshots:
         with translate_disk_errors(folder):
             if self._newest(folder) != newest:
                 return False
-            for name in folder_entries(folder):
+            for name in local_folder_entries(folder):
                 # What is published meanwhile has a higher number.
                 is_over = _number(name) < number and _number(name) not in kept
                 if _NUMBERED.fullmatch(name) and is_over:
@@ -125,11 +125,11 @@ class DirectorySnapshots:
     def remove(self, agent_id: str) -> None:
         folder = self._folder(agent_id)
         with translate_disk_errors(folder):
-            if not folder_entries(folder):
+            if not local_folder_entries(folder):
                 return
             while not self._enter(folder, number := _last(folder) + 1, None, None):
                 pass
-            for name in folder_entries(folder):
+            for name in local_folder_entries(folder):
                 # Files that still grow go as well: they hold what is to be forgotten.
                 if name != _place(folder, number).name:
                     with suppress(FileNotFoundError):
@@ -155,7 +155,7 @@ class DirectorySnapshots:
         """
         while number := _last(folder):
             try:
-                with open_local_file(_place(folder, number)) as file:
+                with open_local_file_for_reading(_place(folder, number)) as file:
                     return _read_snapshot_head(file, folder.name, number)
             except FileNotFoundError:
                 continue
@@ -208,7 +208,7 @@ class DirectorySnapshots:
         """
         kept = {_number(each) for each in keeps}
         oldest = self._clock.now().timestamp() - LEFT_BEHIND_SECONDS
-        for name in folder_entries(folder):
+        for name in local_folder_entries(folder):
             path = folder / name
             with suppress(OSError):
                 if _NUMBERED.fullmatch(name):
@@ -237,7 +237,8 @@ def _number(name: str) -> int:
 
 def _last(folder: Path) -> int:
     return max(
-        (_number(name) for name in folder_entries(folder) if _NUMBERED.fullmatch(name)), default=0
+        (_number(name) for name in local_folder_entries(folder) if _NUMBERED.fullmatch(name)),
+        default=0,
     )
 
 
@@ -261,7 +262,7 @@ def _read_snapshot_head(file: BufferedReader, agent_id: str, number: int) -> Sna
 def _copy_snapshot(place: Path, snapshot: Snapshot, into: Path) -> bool:
     """Copy a snapshot's content; return False if its size or hash is wrong."""
     digest, size = hashlib.sha256(), 0
-    with open_local_file(place) as file:
+    with open_local_file_for_reading(place) as file:
         if _read_snapshot_head(file, snapshot.agent_id, _number(snapshot.version)) != snapshot:
             return False
         with into.open("wb") as copy:

@@ -27,7 +27,7 @@ class FileEntry:
     sha256: str
 
 
-def tree_files(top: Path, *, below: str = "") -> Iterator[str]:
+def local_files_below(top: Path, *, below: str = "") -> Iterator[str]:
     """Yield the paths of all regular files, from the top, sorted within each folder.
 
     Raises Unavailable for a folder that cannot be read.
@@ -78,10 +78,10 @@ def describe_local_file(top: Path, path: str) -> FileEntry | None:
 def sync_local_file_tree(top: Path) -> None:
     """Call fsync on all folders of a tree, which makes its names durable."""
     for folder, _, _ in os.walk(top, topdown=False):
-        sync_folder(Path(folder))
+        sync_local_folder(Path(folder))
 
 
-def sync_folder(folder: Path) -> None:
+def sync_local_folder(folder: Path) -> None:
     """Call fsync on one folder."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -99,7 +99,7 @@ def local_files_open_to_others(top: Path, paths: Iterable[str]) -> Iterator[tupl
                 yield path, f"{mode:04o}"
 
 
-def strange_local_files(top: Path) -> Iterator[str]:
+def local_links_and_devices(top: Path) -> Iterator[str]:
     """Yield the paths of links and devices, which OpenCrab neither makes nor follows.
 
     Raises Unavailable for a folder that cannot be read.

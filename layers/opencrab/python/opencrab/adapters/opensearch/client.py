@@ -127,7 +127,7 @@ class OpenSearchClient:
         )
 
 
-def all_documents_written(refused: Iterable[NotWritten]) -> None:
+def require_opensearch_writes(refused: Iterable[NotWritten]) -> None:
     """Raise Unavailable, with ids and reasons, if any document was rejected."""
     listed = list(refused)
     if listed:

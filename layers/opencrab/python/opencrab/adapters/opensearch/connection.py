@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from opencrab.adapters.address import BaseUrlRules
-from opencrab.adapters.opensearch.signing import SignerNow, sign_request
+from opencrab.adapters.opensearch.signing import SignerNow, sign_opensearch_request
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.ports.clock import Clock
 
@@ -134,7 +134,7 @@ class OpenSearchConnection:
             extensions={"timeout": patience},
         )
         signer = self._signer(self._region)
-        request.headers.update(sign_request(request, content, signer, self._clock.now()))
+        request.headers.update(sign_opensearch_request(request, content, signer, self._clock.now()))
         response = self._transport.handle_request(request)
         try:
             return OpenSearchReply(response.status_code, _object(response.read()))

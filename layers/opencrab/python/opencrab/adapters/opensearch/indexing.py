@@ -12,21 +12,21 @@ from opencrab.adapters.opensearch.client import (
     DocumentWrite,
     NotWritten,
     OpenSearchClient,
-    all_documents_written,
+    require_opensearch_writes,
 )
 from opencrab.adapters.opensearch.query_plan import kept_rows_in_opensearch
 from opencrab.adapters.opensearch.schema import (
-    document_of_row,
-    index_creation_body,
-    index_document_id,
-    index_name,
-    line_document_id,
+    opensearch_document_id,
+    opensearch_document_of_row,
+    opensearch_index_body,
     opensearch_index_made_at,
+    opensearch_index_name,
+    opensearch_line_id,
+    opensearch_row_id,
     place_opensearch_row,
-    row_document_id,
 )
 from opencrab.adapters.opensearch.watermark import Watermarks
-from opencrab.adapters.search_indexing import update_each_index
+from opencrab.adapters.search_indexing import update_search_index_of_each
 from opencrab.adapters.search_rows import (
     LATE,
     Batch,
@@ -64,21 +64,23 @@ class OpenSearchIndexing:
 
         Raise Unavailable also for permanently rejected documents.
         """
-        update_each_index(self._past.change_hints(entries), self._index)
+        update_search_index_of_each(self._past.change_hints(entries), self._index)
 
     def catch_up(self, agent_id: str) -> None:
         self._index(agent_id, ChangeHint(), whole=True)
 
     def apply_erasures(self, agent_id: str) -> None:
         """Delete the documents that the agent's erasure marks name, or the whole index."""
-        name = index_name(self._stage, agent_id)
+        name = opensearch_index_name(self._stage, agent_id)
         if self._client.about(name) is not None:
             forgotten = ForgottenRows(self._past.marks(agent_id))
             self._prepared(name, forgotten)
-            all_documents_written(self._client.write(name, _deletions(forgotten.marks.values())))
+            require_opensearch_writes(
+                self._client.write(name, _deletions(forgotten.marks.values()))
+            )
 
     def _index(self, agent_id: str, hinted: ChangeHint, *, whole: bool = False) -> None:
-        name = index_name(self._stage, agent_id)
+        name = opensearch_index_name(self._stage, agent_id)
         forgotten = ForgottenRows(self._past.marks(agent_id))
         reached = self._prepared(name, forgotten)
         run = _Run(self._client, name, reached, self._clock, forgotten)
@@ -111,7 +113,7 @@ class OpenSearchIndexing:
                 return reached
         if about is not None:
             self._client.drop(name)
-        self._client.create(name, index_creation_body(self._clock.now()))
+        self._client.create(name, opensearch_index_body(self._clock.now()))
         return Watermarks(self._client, name)
 
     def _obey_late(self, agent_id: str, name: str, known: ForgottenRows) -> None:
@@ -127,7 +129,7 @@ class OpenSearchIndexing:
             raise Unavailable(
                 "all data of the agent was erased concurrently", cure="index the agent again"
             )
-        all_documents_written(self._client.write(name, _deletions(late)))
+        require_opensearch_writes(self._client.write(name, _deletions(late)))
 
 
 class _Run:
@@ -182,7 +184,7 @@ class _Run:
         """Index stored documents in their present state, and delete those that are gone."""
         rows = [row for row in changed.values() if row is not None]
         gone = [each for each, row in changed.items() if row is None]
-        removed = (DocumentWrite(index_document_id(f"{kind}:{ref}")) for kind, ref in gone)
+        removed = (DocumentWrite(opensearch_document_id(f"{kind}:{ref}")) for kind, ref in gone)
         writes = (*self._later, *self._writes(rows, 0), *removed)
         self._later = []
         self._refused.extend(self._client.write(self._name, writes))
@@ -194,7 +196,7 @@ class _Run:
                 self._reached.agent_document(self._last, self._began, self._clock.now())
             )
         self._refused.extend(self._client.write(self._name, self._later))
-        all_documents_written(self._refused)
+        require_opensearch_writes(self._refused)
 
     def _writes(self, rows: Iterable[SearchRow], place: int) -> Iterator[DocumentWrite]:
         """Yield index documents of rows; an erased row is left out but keeps its place number."""
@@ -202,7 +204,8 @@ class _Run:
             place += row.is_spoken
             if not self._forgotten.has(row):
                 yield DocumentWrite(
-                    row_document_id(row), document_of_row(place_opensearch_row(row, place))
+                    opensearch_row_id(row),
+                    opensearch_document_of_row(place_opensearch_row(row, place)),
                 )
 
 
@@ -221,7 +224,7 @@ def _deletions(marks: Iterable[ErasureMark]) -> Iterator[DocumentWrite]:
     The ids are computed, not searched for: a search does not see what was just written.
     """
     for mark in marks:
-        yield from (DocumentWrite(index_document_id(ref)) for ref in mark.refs)
+        yield from (DocumentWrite(opensearch_document_id(ref)) for ref in mark.refs)
         for lines in mark.lines:
             for sequence in range(lines.first, lines.last + 1):
-                yield DocumentWrite(line_document_id(lines.session_id, sequence))
+                yield DocumentWrite(opensearch_line_id(lines.session_id, sequence))

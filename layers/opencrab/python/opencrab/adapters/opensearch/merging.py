@@ -10,7 +10,7 @@ from opencrab.adapters.opensearch.limits import opensearch_row_is_audible, opens
 from opencrab.adapters.opensearch.query_plan import QueryContext
 from opencrab.adapters.opensearch.schema import PlacedRow, place_opensearch_row
 from opencrab.adapters.opensearch.terms import opensearch_term_shares
-from opencrab.adapters.search_rows import search_row_micros
+from opencrab.adapters.search_rows import search_row_microseconds
 from opencrab.domain.memory.search_row import SearchRow
 from opencrab.domain.text.query import ParsedQuery
 from opencrab.domain.text.ranking import (
@@ -20,7 +20,12 @@ from opencrab.domain.text.ranking import (
     RankingCandidate,
     rank_text_search_candidates,
 )
-from opencrab.ports.memory.search import MOST_FOUND, SearchHit, SearchQuery, search_excerpt_line
+from opencrab.ports.memory.search import (
+    MOST_FOUND,
+    SearchHit,
+    SearchQuery,
+    memory_search_excerpt_line,
+)
 
 Place = tuple[str, int]
 """A session, and a place among its speech."""
@@ -143,7 +148,7 @@ class RowPool:
             row=found.row,
             score=each.score,
             why=each.why,
-            excerpt="\n".join(map(search_excerpt_line, shown)),
+            excerpt="\n".join(map(memory_search_excerpt_line, shown)),
             taint=any(row.taint for row in shown),
         )
 
@@ -164,7 +169,7 @@ class RowPool:
     def _rank(self, each: tuple[float, str]) -> tuple[float, int, str, int, str]:
         points, key = each
         row = self.row(key)
-        return -points, -search_row_micros(row.at), row.session_id, row.sequence, key
+        return -points, -search_row_microseconds(row.at), row.session_id, row.sequence, key
 
     def _candidate(self, key: str, found: PlacedRow, points: float) -> RankingCandidate:
         row = found.row

@@ -9,11 +9,11 @@ from opencrab.adapters.opensearch.client import OpenSearchClient
 from opencrab.adapters.opensearch.limits import (
     opensearch_audible_rows_filter,
     opensearch_row_is_audible,
-    term_filter,
+    opensearch_term_filter,
 )
 from opencrab.adapters.opensearch.recent_rows import RecentRows, rows_newer_than_opensearch
 from opencrab.adapters.opensearch.schema import ROW
-from opencrab.adapters.opensearch.watermark import SETTLED, Watermarks, newest_watermarks_query
+from opencrab.adapters.opensearch.watermark import SETTLED, Watermarks, opensearch_watermarks_query
 from opencrab.adapters.search_rows import KEPT, SearchRowReader
 from opencrab.domain.memory.search_row import RowKind
 from opencrab.domain.text.query import speakers_named_in_text
@@ -73,7 +73,12 @@ def kept_rows_in_opensearch(client: OpenSearchClient, index: str) -> set[tuple[R
     aggs = {
         kind.value: {
             "filter": {
-                "bool": {"filter": [term_filter("doc", ROW), term_filter("kind", kind.value)]}
+                "bool": {
+                    "filter": [
+                        opensearch_term_filter("doc", ROW),
+                        opensearch_term_filter("kind", kind.value),
+                    ]
+                }
             },
             "aggs": {"in": {"terms": {"field": "ref", "size": MOST_KEPT}}},
         }
@@ -112,13 +117,19 @@ def _watermark_query(person: str) -> dict[str, Any]:
     """Return the search for the newest watermarks, with aggregations of speakers."""
     aggs: dict[str, Any] = {"speakers": {"terms": {"field": "speaker", "size": MOST_SPEAKERS}}}
     if person:
-        spoken = [term_filter("speaker_id", person), term_filter("kind", RowKind.SPEECH.value)]
+        spoken = [
+            opensearch_term_filter("speaker_id", person),
+            opensearch_term_filter("kind", RowKind.SPEECH.value),
+        ]
         aggs["heard"] = {
             "filter": {"bool": {"filter": spoken}},
             "aggs": {"in": {"terms": {"field": "session", "size": MOST_HEARD}}},
         }
-    rows = {"filter": term_filter("doc", ROW), "aggs": aggs}
-    return {**newest_watermarks_query(), "aggs": {"all": {"global": {}, "aggs": {"rows": rows}}}}
+    rows = {"filter": opensearch_term_filter("doc", ROW), "aggs": aggs}
+    return {
+        **opensearch_watermarks_query(),
+        "aggs": {"all": {"global": {}, "aggs": {"rows": rows}}},
+    }
 
 
 def _names(found: Mapping[str, Any] | None) -> list[str]:

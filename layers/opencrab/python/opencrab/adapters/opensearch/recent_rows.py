@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from opencrab.adapters.forgotten_rows import ForgottenRows
-from opencrab.adapters.opensearch.schema import PlacedRow, place_opensearch_row, row_document_id
+from opencrab.adapters.opensearch.schema import PlacedRow, opensearch_row_id, place_opensearch_row
 from opencrab.adapters.opensearch.watermark import Watermarks
 from opencrab.adapters.search_rows import Batch, SearchRowReader
 from opencrab.ports.memory.search import SearchQuery
@@ -52,7 +52,7 @@ def _rows(
         if row.is_spoken:
             place = places[row.session_id] = places.get(row.session_id, 0) + 1
         if not forgotten.has(row):
-            yield row_document_id(row), place_opensearch_row(row, place)
+            yield opensearch_row_id(row), place_opensearch_row(row, place)
 
 
 def _newest(rows: dict[str, PlacedRow]) -> dict[str, PlacedRow]:

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.opensearch.terms import opensearch_index_text
-from opencrab.adapters.search_rows import search_row_micros, search_row_time
+from opencrab.adapters.search_rows import search_row_microseconds, time_of_search_row
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.search_row import RowKind, SearchRow
-from opencrab.domain.text.query import has_time_word
-from opencrab.domain.value import join_surrogates
+from opencrab.domain.text.query import has_text_time_word
+from opencrab.domain.value import value_with_surrogates_joined
 
 SCHEMA = 1
 """Of the mapping and of how texts are cut into terms; an index of another one is built anew."""
@@ -55,7 +55,7 @@ _FIELDS = {
 }
 
 
-def index_creation_body(now: datetime) -> dict[str, Any]:
+def opensearch_index_body(now: datetime) -> dict[str, Any]:
     """Return the body that creates an index; its mapping rejects undeclared fields."""
     return {
         "settings": {
@@ -64,7 +64,7 @@ def index_creation_body(now: datetime) -> dict[str, Any]:
         },
         "mappings": {
             "dynamic": "strict",
-            "_meta": {"opencrab": SCHEMA, "made_at": search_row_micros(now)},
+            "_meta": {"opencrab": SCHEMA, "made_at": search_row_microseconds(now)},
             "properties": _FIELDS,
         },
     }
@@ -74,7 +74,7 @@ def opensearch_index_made_at(about: Mapping[str, Any]) -> datetime | None:
     """Return when an index was created; None if it has another schema."""
     if about.get("opencrab") != SCHEMA or not isinstance(about.get("made_at"), int):
         return None
-    return search_row_time(about["made_at"])
+    return time_of_search_row(about["made_at"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,10 @@ class PlacedRow:
 
 def place_opensearch_row(row: SearchRow, place: int) -> PlacedRow:
     """Return a row with its place; 0 unless it is speech."""
-    return PlacedRow(row, place if row.is_spoken else 0, has_time_word(row.text))
+    return PlacedRow(row, place if row.is_spoken else 0, has_text_time_word(row.text))
 
 
-def index_name(stage: str, agent_id: str) -> str:
+def opensearch_index_name(stage: str, agent_id: str) -> str:
     """Return the name of the agent's index; raise Invalid for unsupported characters.
 
     Index names are lower case, agent ids need not be: a capital letter becomes `_` and its small
@@ -117,25 +117,29 @@ def index_name(stage: str, agent_id: str) -> str:
     return f"opencrab-{stage}-{name}"
 
 
-def line_document_id(session_id: str, sequence: int) -> str:
+def opensearch_line_id(session_id: str, sequence: int) -> str:
     """Return the document id of a line."""
     return f"line:{session_id}:{sequence}"
 
 
-def index_document_id(ref: str) -> str:
+def opensearch_document_id(ref: str) -> str:
     """Return the document id of a stored document, given `SearchRow.id`."""
     return f"kept:{ref}"
 
 
-def row_document_id(row: SearchRow) -> str:
+def opensearch_row_id(row: SearchRow) -> str:
     """Return the document id of a row, always the same, so that writes are idempotent."""
-    return index_document_id(row.id) if row.ref else line_document_id(row.session_id, row.sequence)
+    return (
+        opensearch_document_id(row.id)
+        if row.ref
+        else opensearch_line_id(row.session_id, row.sequence)
+    )
 
 
-def document_of_row(found: PlacedRow) -> dict[str, Any]:
+def opensearch_document_of_row(found: PlacedRow) -> dict[str, Any]:
     """Convert a row to an index document."""
     row = found.row
-    terms, text = opensearch_index_text(row.text), join_surrogates(row.text)
+    terms, text = opensearch_index_text(row.text), value_with_surrogates_joined(row.text)
     return {
         "doc": ROW,
         "terms": terms,
@@ -148,9 +152,9 @@ def document_of_row(found: PlacedRow) -> dict[str, Any]:
         "kind": row.kind.value,
         "hearing": row.hearing.value,
         "guild": row.guild_id,
-        "speaker": join_surrogates(row.speaker),
+        "speaker": value_with_surrogates_joined(row.speaker),
         "speaker_id": row.speaker_id,
-        "at": search_row_micros(row.at),
+        "at": search_row_microseconds(row.at),
         "importance": row.importance,
         "taint": row.taint,
         "timed": found.timed,
@@ -167,7 +171,7 @@ def row_of_opensearch_document(source: Mapping[str, Any]) -> PlacedRow:
         hearing=Hearing(source["hearing"]),
         speaker_id=source["speaker_id"],
         speaker=source["speaker"],
-        at=search_row_time(source["at"]),
+        at=time_of_search_row(source["at"]),
         text=source["text"],
         guild_id=source["guild"],
         ref=source["ref"],

@@ -9,10 +9,10 @@ from typing import Any
 
 from opencrab.adapters.opensearch.indexing import OpenSearchIndexing
 from opencrab.adapters.opensearch.limits import (
-    answering_rows_filter,
-    any_of_filters,
+    any_opensearch_filter,
+    opensearch_answering_rows_filter,
     opensearch_audible_rows_filter,
-    term_filter,
+    opensearch_term_filter,
 )
 from opencrab.adapters.opensearch.merging import Place, RowPool
 from opencrab.adapters.opensearch.query_plan import QueryContext, read_opensearch_query_context
@@ -20,12 +20,12 @@ from opencrab.adapters.opensearch.schema import (
     ROW,
     SCHEMA,
     PlacedRow,
-    index_name,
-    row_document_id,
+    opensearch_index_name,
+    opensearch_row_id,
     row_of_opensearch_document,
 )
 from opencrab.adapters.opensearch.terms import plain_opensearch_term
-from opencrab.adapters.opensearch.watermark import Watermarks, newest_watermarks_query
+from opencrab.adapters.opensearch.watermark import Watermarks, opensearch_watermarks_query
 from opencrab.domain.text.query import parse_query_text
 from opencrab.domain.text.ranking import MOST_HITS, RankedRow
 from opencrab.ports.memory.search import IndexStatus, SearchHit, SearchQuery
@@ -49,7 +49,7 @@ class OpenSearch(OpenSearchIndexing):
     """`ports.memory.search.Search` and `ports.memory.search.Indexing` on one collection."""
 
     def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
-        index = index_name(self._stage, agent_id)
+        index = opensearch_index_name(self._stage, agent_id)
         if query.limit < 1 or not parse_query_text(query.text).terms:
             return ()
         now = self._clock.now()
@@ -82,11 +82,11 @@ class OpenSearch(OpenSearchIndexing):
 
         `bytes` counts texts and terms, as no other size is available.
         """
-        index = index_name(self._stage, agent_id)
+        index = opensearch_index_name(self._stage, agent_id)
         reached = Watermarks(self._client, index)
-        reached.read(self._client.search(index, newest_watermarks_query(_MOST_SESSIONS)))
+        reached.read(self._client.search(index, opensearch_watermarks_query(_MOST_SESSIONS)))
         sizes = {"bytes": {"sum": {"field": "bytes"}}}
-        query = term_filter("doc", ROW)
+        query = opensearch_term_filter("doc", ROW)
         body = {"size": 0, "track_total_hits": True, "query": query, "aggs": sizes}
         answer = self._client.search(index, body)
         rows = int(answer["hits"]["total"]["value"]) if answer else 0
@@ -136,7 +136,7 @@ def _hits_asked(
 ) -> dict[str, Any]:
     """Return the BM25 search for rows that may be hits."""
     match = {"match": {"terms": {"query": " ".join(sought), "operator": "or"}}}
-    limits = answering_rows_filter(query, before.heard)
+    limits = opensearch_answering_rows_filter(query, before.heard)
     return {
         "size": MOST_HITS,
         "query": {"bool": {"must": [match], "filter": limits}},
@@ -151,11 +151,18 @@ def _beside_asked(look: RowPool, beside: Iterable[Place]) -> dict[str, Any]:
     for session_id, place in sorted(beside):
         places.setdefault(session_id, []).append(place)
     wanted: list[dict[str, Any]] = [
-        {"bool": {"filter": [term_filter("session", session_id), {"terms": {"place": listed}}]}}
+        {
+            "bool": {
+                "filter": [
+                    opensearch_term_filter("session", session_id),
+                    {"terms": {"place": listed}},
+                ]
+            }
+        }
         for session_id, listed in places.items()
     ]
     limits = [
-        any_of_filters(wanted),
+        any_opensearch_filter(wanted),
         *opensearch_audible_rows_filter(look.query, look.before.heard),
     ]
     size = sum(map(len, places.values()))
@@ -167,7 +174,7 @@ def _rows(answer: Mapping[str, Any] | None) -> dict[str, PlacedRow]:
     if answer is None:
         return {}
     rows = (row_of_opensearch_document(hit["_source"]) for hit in answer["hits"]["hits"])
-    return {row_document_id(found.row): found for found in rows}
+    return {opensearch_row_id(found.row): found for found in rows}
 
 
 def _scores(answer: Mapping[str, Any] | None) -> dict[str, float]:
@@ -175,6 +182,6 @@ def _scores(answer: Mapping[str, Any] | None) -> dict[str, float]:
     if answer is None:
         return {}
     return {
-        row_document_id(row_of_opensearch_document(hit["_source"]).row): float(hit["sort"][0])
+        opensearch_row_id(row_of_opensearch_document(hit["_source"]).row): float(hit["sort"][0])
         for hit in answer["hits"]["hits"]
     }

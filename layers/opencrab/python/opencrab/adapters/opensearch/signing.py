@@ -28,7 +28,7 @@ SignerNow = Callable[[str], RequestSigner]
 """Who signs in a region, asked for each request: temporary credentials lapse within hours."""
 
 
-def sign_request(
+def sign_opensearch_request(
     request: httpx.Request, body: bytes, signer: RequestSigner, now: datetime
 ) -> dict[str, str]:
     """Return signature headers for a request with this body; send them unchanged.

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import cache
 
-from opencrab.domain.text.terms import index_terms
+from opencrab.domain.text.terms import index_terms_of_text
 
 _LONGEST_TERM = 100
 """The server cuts a word at 255 characters, and would find its parts; here the rest is left out."""
@@ -27,7 +27,7 @@ def opensearch_index_text(text: str) -> str:
 
     Latin letters lose their accents, as in SQLite's FTS5 index.
     """
-    terms: Iterable[str] = list(index_terms(text))
+    terms: Iterable[str] = list(index_terms_of_text(text))
     if _accents().search(text) or max(map(len, terms), default=0) > _LONGEST_TERM:
         terms = map(plain_opensearch_term, terms)
     return " ".join(terms)

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from opencrab.adapters.opensearch.client import DocumentWrite, OpenSearchClient
-from opencrab.adapters.opensearch.limits import term_filter
+from opencrab.adapters.opensearch.limits import opensearch_term_filter
 from opencrab.adapters.opensearch.schema import SEEN
-from opencrab.adapters.search_rows import IndexProgress, search_row_micros, search_row_time
+from opencrab.adapters.search_rows import IndexProgress, search_row_microseconds, time_of_search_row
 
 SETTLED = timedelta(minutes=2)
 """After this a written document is found; OpenSearch Serverless says 10 to 60 seconds."""
@@ -59,13 +59,16 @@ class Watermarks:
 
     def load(self) -> None:
         """Read the newest watermarks, the agent's own among them."""
-        self.read(self._client.search(self._index, newest_watermarks_query()))
+        self.read(self._client.search(self._index, opensearch_watermarks_query()))
 
     def session_watermark(self, session_id: str) -> Watermark | None:
         """Return a session's newest valid watermark, read if it is not cached; None without one."""
         if session_id not in self._steps:
             self._steps[session_id] = ()
-            body = {"size": 1, "query": _watermark_filter([term_filter("session", session_id)])}
+            body = {
+                "size": 1,
+                "query": _watermark_filter([opensearch_term_filter("session", session_id)]),
+            }
             self.read(self._client.search(self._index, body))
         counting = [
             step
@@ -110,7 +113,7 @@ class Watermarks:
         source = {
             "doc": SEEN,
             "session": session_id,
-            "at": search_row_micros(step.at),
+            "at": search_row_microseconds(step.at),
             "steps": list(map(_source, steps)),
         }
         return DocumentWrite(f"seen:{session_id}", source)
@@ -135,14 +138,14 @@ class _Lines(Mapping[str, int]):
         return sum(1 for _ in self)
 
 
-def newest_watermarks_query(most: int = _RECENT) -> dict[str, Any]:
+def opensearch_watermarks_query(most: int = _RECENT) -> dict[str, Any]:
     """Return the search for watermarks: newest first, or by session for large limits."""
     order = [{"session": {"order": "asc"}}] if most > _RECENT else [{"at": {"order": "desc"}}]
     return {"size": most, "query": _watermark_filter([]), "sort": order}
 
 
 def _watermark_filter(more: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"bool": {"filter": [term_filter("doc", SEEN), *more]}}
+    return {"bool": {"filter": [opensearch_term_filter("doc", SEEN), *more]}}
 
 
 def _prune_steps(steps: tuple[Watermark, ...], now: datetime) -> tuple[Watermark, ...]:
@@ -161,19 +164,19 @@ def _prune_steps(steps: tuple[Watermark, ...], now: datetime) -> tuple[Watermark
 def _step(source: Mapping[str, Any]) -> Watermark:
     began = source.get("began")
     return Watermark(
-        search_row_time(source["at"]),
+        time_of_search_row(source["at"]),
         last=source.get("last", 0),
         place=source.get("place", 0),
         kept=source.get("kept"),
-        began=None if began is None else search_row_time(began),
+        began=None if began is None else time_of_search_row(began),
     )
 
 
 def _source(step: Watermark) -> dict[str, Any]:
     if step.kept is not None and step.began is not None:
         return {
-            "at": search_row_micros(step.at),
+            "at": search_row_microseconds(step.at),
             "kept": dict(step.kept),
-            "began": search_row_micros(step.began),
+            "began": search_row_microseconds(step.began),
         }
-    return {"at": search_row_micros(step.at), "last": step.last, "place": step.place}
+    return {"at": search_row_microseconds(step.at), "last": step.last, "place": step.place}

@@ -18,10 +18,10 @@ from opencrab.adapters.providers.catalogue.configuration import (
 from opencrab.adapters.providers.catalogue.detect import LocalServer
 from opencrab.adapters.providers.catalogue.merge import (
     ALWAYS_THERE,
-    catalogue_routing,
     check_catalogue_preferences,
     default_catalogue_model,
     merge_catalogue_preferences,
+    provider_routing,
     resolve_catalogue_model,
 )
 from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
@@ -49,7 +49,7 @@ AGAIN = timedelta(seconds=30)
 """How long to go on with what is known before reading again, after reading failed."""
 
 
-def no_stored_provider_settings() -> StoredPreferences:
+def no_provider_settings() -> StoredPreferences:
     """Return empty preferences, for an installation that stores none."""
     return StoredPreferences(Preferences())
 
@@ -79,7 +79,7 @@ class ProviderModels:
         configured: Callable[[], ModelsSettings],
         transport: Callable[[], Transport],
         *,
-        stored: Callable[[], StoredPreferences] = no_stored_provider_settings,
+        stored: Callable[[], StoredPreferences] = no_provider_settings,
         now: Callable[[], datetime] | None = None,
         keep_for: timedelta | None = None,
         advice: str = "set the environment variable {}",
@@ -215,7 +215,7 @@ class ProviderModels:
                 ok=False, latency_ms=0, problem=error.message, cure=error.cure or ""
             )
         if scripted:
-            return ProviderHealth(ok=True, latency_ms=0, models=(default_model_of(settings),))
+            return ProviderHealth(ok=True, latency_ms=0, models=(_default_model_of(settings),))
         return connection.catalogue_provider_health(settings, self._transport(), timeout_seconds)
 
     def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
@@ -231,7 +231,7 @@ class ProviderModels:
             connection.address_of_provider(settings)
         except Invalid as error:
             return CallUsage(None, error.message, error.cure or "")
-        return connection.call_usage(settings, call_id, self._transport(), timeout_seconds)
+        return connection.provider_call_usage(settings, call_id, self._transport(), timeout_seconds)
 
     def embedder(self, name: str | None) -> Embedder:
         reading = self._current()
@@ -281,7 +281,7 @@ class ProviderModels:
         made = {}
         if before is not None and before.settings == settings and before.facts == facts:
             made = before.made
-        self._reading = _Reading(settings, stored, catalogue_routing(settings), facts, made)
+        self._reading = _Reading(settings, stored, provider_routing(settings), facts, made)
         if self._now is not None and self._keep_for is not None:
             self._until = self._now() + self._keep_for
         return self._reading
@@ -292,7 +292,7 @@ class ProviderModels:
         except (Invalid, ValidationError) as error:
             problem = error.message if isinstance(error, Invalid) else _validation_message(error)
             log.error("stored model preferences are invalid, ignoring them: error=%s", problem)  # noqa: TRY400
-            return no_stored_provider_settings()
+            return no_provider_settings()
 
     def _known(self, reading: _Reading) -> tuple[ProviderSettings, ...]:
         known = {ALWAYS_THERE.name: ALWAYS_THERE, **reading.settings.providers}
@@ -357,7 +357,7 @@ def _validation_message(error: ValidationError) -> str:
     return f"{error.error_count()} validation errors"
 
 
-def default_model_of(provider: ProviderSettings) -> str:
+def _default_model_of(provider: ProviderSettings) -> str:
     """Return the only model of a provider of kind `scripted`."""
     return provider.default_model or connection.DEFAULT_MODELS[provider.kind]
 
@@ -378,7 +378,7 @@ def provider_settings_with_usable_default(
         return settings
     if server is not None:
         return replace(settings, default=f"{server.provider}:{server.model}")
-    other = catalogue_routing(settings).default
+    other = provider_routing(settings).default
     return replace(settings, default=SCRIPTED if other == settings.default else other)
 
 

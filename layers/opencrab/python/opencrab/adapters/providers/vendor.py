@@ -186,7 +186,7 @@ class VendorEmbedder(_Vendor):
             )
 
 
-def probe_provider_health(
+def probe_health_of_provider(
     wire: Wire,
     endpoint: Endpoint,
     transport: Transport,
@@ -227,7 +227,7 @@ def _time_in(headers: Mapping[str, str]) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def look_up_provider_call_usage(
+def look_up_usage_at_provider(
     wire: UsageLookupWire,
     endpoint: Endpoint,
     call_id: str,

@@ -152,7 +152,7 @@ class Bucket:
                 f"bucket {self.name!r} has versioning disabled",
                 cure="enable versioning: it prevents lost updates",
             )
-        return new_object_version(answer["ETag"].strip('"'), answer["VersionId"])
+        return new_s3_object_version(answer["ETag"].strip('"'), answer["VersionId"])
 
     def delete(self, key: str, etag: str) -> bool:
         """Delete an object on condition of its etag; False if the etag does not match."""
@@ -278,7 +278,7 @@ class Bucket:
         )
 
 
-def new_object_version(etag: str, version_id: str) -> str:
+def new_s3_object_version(etag: str, version_id: str) -> str:
     """Return etag and version id as one version, never reused as S3's ids are not."""
     return f"{etag}:{version_id}"
 
@@ -288,7 +288,7 @@ def s3_etag_of_version(version: str) -> str:
     return version.partition(":")[0]
 
 
-def version_id_of(version: str) -> str:
+def s3_version_id(version: str) -> str:
     """Return the S3 version id of a version."""
     return version.partition(":")[2]
 

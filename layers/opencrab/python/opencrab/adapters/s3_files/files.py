@@ -18,9 +18,9 @@ from opencrab.adapters.s3_files.bucket import (
     HistoryEntry,
     ObjectEntry,
     ObjectHead,
-    new_object_version,
+    new_s3_object_version,
     s3_etag_of_version,
-    version_id_of,
+    s3_version_id,
 )
 from opencrab.domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from opencrab.domain.identifier import content_hash, stable_id
@@ -28,8 +28,8 @@ from opencrab.domain.workspace.path import (
     current_file_version_error,
     file_conflict_error,
     file_not_found_error,
-    file_version_gone_error,
     is_workspace_path,
+    workspace_file_version_gone_error,
     workspace_folder_of_agent,
     workspace_folder_path,
     workspace_path,
@@ -185,7 +185,7 @@ class S3Files:
             if stored is None:
                 self._settle(place, entry, None)
                 raise self._missing(place)
-            if condition not in {None, new_object_version(stored.etag, stored.version_id)}:
+            if condition not in {None, new_s3_object_version(stored.etag, stored.version_id)}:
                 raise file_conflict_error(place.path, is_gone=self._look(place) is None)
             if self._bucket.delete(place.key, stored.etag):
                 self._settle(place, entry, None)
@@ -199,20 +199,23 @@ class S3Files:
             return ()
         return tuple(
             FileVersion(
-                new_object_version(each.etag, each.version_id), each.size, each.at, each.is_latest
+                new_s3_object_version(each.etag, each.version_id),
+                each.size,
+                each.at,
+                each.is_latest,
             )
             for each in found
         )
 
     def read_version(self, agent_id: str, path: str, version: str) -> bytes:
-        place, version_id = _place(agent_id, path), version_id_of(version)
+        place, version_id = _place(agent_id, path), s3_version_id(version)
         found = self._bucket.get(place.key, self._file_bytes, version_id) if version_id else None
         if (
             found is None
             or found[0].etag != s3_etag_of_version(version)
             or self._is_over(place.key)
         ):
-            raise file_version_gone_error(place.path, version)
+            raise workspace_file_version_gone_error(place.path, version)
         stored, content = found
         if content is None:
             raise _too_large(place.path, stored.size, self._file_bytes)
@@ -225,7 +228,7 @@ class S3Files:
         if version is not None:
             stored = [each for each in stored if _is_version(each, version)]
             if not stored:
-                raise file_version_gone_error(place.path, version)
+                raise workspace_file_version_gone_error(place.path, version)
             if stored[0].is_latest:
                 raise current_file_version_error(place.path, version)
         elif not is_deleted:
@@ -338,7 +341,7 @@ def _root(agent_id: str) -> str:
 
 
 def _describe_file(path: str, stored: ObjectHead, sha256: str) -> FileInfo:
-    made = new_object_version(stored.etag, stored.version_id)
+    made = new_s3_object_version(stored.etag, stored.version_id)
     return FileInfo(path, stored.size, sha256, made, stored.clean and stored.sha256 == sha256)
 
 
@@ -356,7 +359,7 @@ def _is_still(entry: LedgerEntry, listed: ObjectEntry) -> bool:
 
 
 def _is_version(entry: HistoryEntry, version: str) -> bool:
-    return (entry.etag, entry.version_id) == (s3_etag_of_version(version), version_id_of(version))
+    return (entry.etag, entry.version_id) == (s3_etag_of_version(version), s3_version_id(version))
 
 
 def _too_large(path: str, size: int, at_most: int) -> TooLarge:

@@ -16,9 +16,9 @@ from typing import Any
 from opencrab.adapters.s3_files.bucket import (
     Bucket,
     ObjectHead,
-    new_object_version,
+    new_s3_object_version,
     s3_etag_of_version,
-    version_id_of,
+    s3_version_id,
 )
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.workspace.path import workspace_folder_of_agent
@@ -42,7 +42,7 @@ class S3Snapshots:
 
     def fetch(self, snapshot: Snapshot, into: Path) -> bool:
         key = _key(snapshot.agent_id)
-        if not self._bucket.save(key, version_id_of(snapshot.version), into):
+        if not self._bucket.save(key, s3_version_id(snapshot.version), into):
             return False
         if (_hash(into), into.stat().st_size) == (snapshot.sha256, snapshot.size):
             return True
@@ -69,13 +69,13 @@ class S3Snapshots:
         if over is not None and over.version not in keeps:
             with suppress(Unavailable):
                 # It was published; the bucket's rules remove sooner or later what stays here.
-                self._bucket.erase(key, version_id_of(over.version))
+                self._bucket.erase(key, s3_version_id(over.version))
         size = file.stat().st_size
         return Snapshot(agent_id, made, sha256, size, rows, tokenizer, now)
 
     def remove_earlier(self, newest: Snapshot, keeps: AbstractSet[str] = frozenset()) -> bool:
-        key, own = _key(newest.agent_id), version_id_of(newest.version)
-        kept = {own, *map(version_id_of, keeps)}
+        key, own = _key(newest.agent_id), s3_version_id(newest.version)
+        kept = {own, *map(s3_version_id, keeps)}
         found = self._bucket.history(key)
         # Versions of one second have no order: all others are earlier only if this one is latest.
         if not found or found[-1].version_id != own or not found[-1].is_latest:
@@ -113,7 +113,7 @@ def _snapshot_from_metadata(agent_id: str, stored: ObjectHead) -> Snapshot:
         rows, tokenizer, published_at = 0, 0, datetime.fromisoformat("1970-01-01T00:00:00Z")
     return Snapshot(
         agent_id=agent_id,
-        version=new_object_version(stored.etag, stored.version_id),
+        version=new_s3_object_version(stored.etag, stored.version_id),
         sha256=stored.sha256 or "",
         size=stored.size,
         rows=rows,

@@ -15,7 +15,7 @@ from opencrab.domain.access.principal import (
     ADDED_LATER,
     ApiKey,
     key_to_revoke,
-    remaining_owner,
+    remaining_owner_key,
 )
 from opencrab.domain.errors import Conflict
 from opencrab.ports.access.idempotency import RememberedRequest
@@ -59,7 +59,7 @@ class SqliteKeys:
             keys = _all_keys(items)
             key = key_to_revoke(keys, key_id)
             if keep_last_owner:
-                remaining_owner(keys, key)
+                remaining_owner_key(keys, key)
             revoked = key.replaced(revoked_at=key.revoked_at or now)
             row = _rows(revoked)[0]
             items.put(row.pk, row.sk, row.body, listing=row.listing)

@@ -10,7 +10,10 @@ from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.conversation.unanswered import decode_unanswered, encode_unanswered_messages
+from opencrab.domain.conversation.unanswered import (
+    decode_messages_left_unanswered,
+    encode_messages_left_unanswered,
+)
 from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Conflict, NotFound
 
@@ -181,7 +184,11 @@ def session_of_sqlite_rows(session_id: str, stored: Mapping[Place, str]) -> Sess
     """Parse a session with its unanswered messages; raise NotFound."""
     body, waiting = (stored.get(place) for place in sqlite_session_places(session_id))
     session = Session.read(session_id, body)
-    return session.replaced(unanswered=decode_unanswered(waiting)) if waiting else session
+    return (
+        session.replaced(unanswered=decode_messages_left_unanswered(waiting))
+        if waiting
+        else session
+    )
 
 
 def add_sqlite_unanswered_messages(batch: WriteBatch, before: Session, after: Session) -> None:
@@ -190,7 +197,7 @@ def add_sqlite_unanswered_messages(batch: WriteBatch, before: Session, after: Se
         return
     _, place = sqlite_session_places(after.id)
     if after.unanswered:
-        batch.put.append(ItemRow(*place, encode_unanswered_messages(after.unanswered)))
+        batch.put.append(ItemRow(*place, encode_messages_left_unanswered(after.unanswered)))
     else:
         batch.removed.append(place)
 

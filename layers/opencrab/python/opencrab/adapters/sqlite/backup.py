@@ -16,12 +16,12 @@ from opencrab.adapters.sqlite.file import (
     hold_database_file,
     require_sound_sqlite_file,
     sqlite_lock_path,
-    write_ahead_log,
+    sqlite_write_ahead_log,
 )
 from opencrab.adapters.sqlite.guard import MarkerFile
 from opencrab.adapters.sqlite.marker import (
     Commits,
-    count_commits,
+    count_sqlite_commits,
     read_sqlite_commits,
     read_sqlite_marker,
     sqlite_marker_path,
@@ -45,7 +45,7 @@ def copy_sqlite_database(path: Path, into: Path) -> Commits:
         with closing(sqlite3.connect(into, isolation_level=None)) as copy:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
-            found = count_commits(copy)
+            found = count_sqlite_commits(copy)
     handle = os.open(into, os.O_RDWR)
     try:
         os.fsync(handle)
@@ -82,7 +82,7 @@ def finish_restored_sqlite_database(path: Path, stopped_at: datetime) -> None:
     """Give a restored database its marker, and the lock file of a process that ended then."""
     with _explain_errors(path):
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            commits = count_commits(connection)
+            commits = count_sqlite_commits(connection)
         MarkerFile.create(path, commits, durable=True).close()
         lock = sqlite_lock_path(path)
         os.close(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o600))
@@ -100,7 +100,7 @@ def accept_lost_sqlite_commits(path: Path) -> int | None:
         marker = read_sqlite_marker(path)
         if path.exists():
             return _accept(path, marker)
-        log = write_ahead_log(path)
+        log = sqlite_write_ahead_log(path)
         if log.exists() and log.stat().st_size:
             raise Unavailable(
                 f"database file {str(path)!r} is missing, but {log.name!r} is there",
@@ -116,7 +116,7 @@ def _accept(path: Path, marker: Commits | None) -> int | None:
     with _explain_errors(path):
         require_sound_sqlite_file(path, patience_seconds=PATIENCE_SECONDS, whole=True)
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            found = count_commits(connection)
+            found = count_sqlite_commits(connection)
         MarkerFile.create(path, found, durable=True).close()
     if marker is None or marker.database_id != found.database_id:
         return None

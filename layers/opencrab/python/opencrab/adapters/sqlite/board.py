@@ -160,14 +160,14 @@ def read_sqlite_step_state(database: Database, turn: Turn) -> StepState:
     )
 
 
-def switch_places(turn: Turn) -> list[Place]:
+def sqlite_freeze_keys(turn: Turn) -> list[Place]:
     """Return the keys of the switches that freeze a turn's agent."""
     return [(f"{_SWITCH}{scope}", "S") for scope in (INSTALLATION, turn.agent_id)]
 
 
 def sqlite_frozen_scope(stored: Mapping[Place, str], turn: Turn) -> str | None:
     """Return the scope whose switch freezes a turn's agent, or None."""
-    frozen = (place for place in switch_places(turn) if stored.get(place) == _IS_FROZEN)
+    frozen = (place for place in sqlite_freeze_keys(turn) if stored.get(place) == _IS_FROZEN)
     place = next(frozen, None)
     return None if place is None else place[0].removeprefix(_SWITCH)
 

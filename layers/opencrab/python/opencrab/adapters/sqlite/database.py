@@ -17,7 +17,7 @@ from opencrab.adapters.sqlite.file import (
     connect_sqlite_database,
     explain_sqlite_error,
     hold_database_file,
-    is_disk_fault,
+    is_sqlite_disk_fault,
     make_database_file,
     require_sound_sqlite_file,
 )
@@ -125,7 +125,7 @@ class Database:
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 _roll_back(connection)
                 explained = explain_sqlite_error(self.path, error)
-                if is_disk_fault(error):
+                if is_sqlite_disk_fault(error):
                     self._fault = explained
                 raise explained from error
             except BaseException:

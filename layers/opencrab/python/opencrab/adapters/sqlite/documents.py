@@ -10,7 +10,7 @@ from operator import itemgetter
 from pydantic import ValidationError
 
 from opencrab.adapters.sqlite.database import Database, FeedItem, ItemRow, Place, WriteBatch
-from opencrab.adapters.sqlite.queue import due_queue_row
+from opencrab.adapters.sqlite.queue import sqlite_row_of_due_item
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Document, unique_facts
 from opencrab.domain.turn.due_item import DueItem
@@ -81,10 +81,10 @@ class SqliteFacts:
     def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:
         places, batch = (
             sqlite_document_places(facts),
-            WriteBatch(put=[due_queue_row(item) for item in due]),
+            WriteBatch(put=[sqlite_row_of_due_item(item) for item in due]),
         )
         with self._database.write_transaction() as items:
-            add_sqlite_documents(batch, facts, items.get_many(places))
+            add_documents_to_sqlite_batch(batch, facts, items.get_many(places))
             items.write(batch)
             # Those that are kept from now on may be over what is written here.
             kept = [(each, self._kept[each]) for each in places if each in self._kept]
@@ -131,7 +131,7 @@ def sqlite_document_places(facts: tuple[Document, ...]) -> list[Place]:
     return [sqlite_document_key(*fact.key) for fact in unique_facts(facts)]
 
 
-def add_sqlite_documents(
+def add_documents_to_sqlite_batch(
     batch: WriteBatch, facts: tuple[Document, ...], stored: Mapping[Place, str]
 ) -> None:
     """Add documents to a batch; raise Changed if another version is stored."""

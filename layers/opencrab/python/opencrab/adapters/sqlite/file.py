@@ -139,7 +139,7 @@ def make_database_file(path: Path, *, durable: bool, marker: Commits | None = No
     """
     if marker is not None and marker.commits:
         raise missing_sqlite_file_error(path, marker.commits)
-    wal = write_ahead_log(path)
+    wal = sqlite_write_ahead_log(path)
     if wal.exists() and wal.stat().st_size:
         raise DamagedDatabase(
             f"database file {str(path)!r} is missing, but its write-ahead log {wal.name!r} exists",
@@ -209,7 +209,7 @@ def _check_commits(path: Path, found: Commits | None, marker: Commits) -> None:
         )
 
 
-def is_disk_fault(error: Exception) -> bool:
+def is_sqlite_disk_fault(error: Exception) -> bool:
     """Check whether an error says that the disk is full or broken."""
     name = getattr(error, "sqlite_errorname", "") or ""
     return name.startswith(("SQLITE_FULL", "SQLITE_IOERR"))
@@ -254,7 +254,7 @@ def sqlite_lock_path(path: Path) -> Path:
     return _beside(path, ".lock")
 
 
-def write_ahead_log(path: Path) -> Path:
+def sqlite_write_ahead_log(path: Path) -> Path:
     """Return the place of a database file's write-ahead log."""
     return _beside(path, "-wal")
 
@@ -288,7 +288,7 @@ def _rescue_cure(path: Path) -> str | None:
     rescued = max(path.parent.glob(f"{path.name}{RESCUED}*"), key=_age, default=None)
     if rescued is None:
         return None
-    log = write_ahead_log(path).name
+    log = sqlite_write_ahead_log(path).name
     first = (
         f"move {path.name!r}, and {log!r} if that is there, to another folder, then "
         if path.exists()
@@ -309,7 +309,7 @@ def _lost_commits_error(path: Path, detail: str) -> DamagedDatabase:
     return DamagedDatabase(
         f"database file {str(path)!r} {detail}",
         cure=_rescue_cure(path)
-        or f"put the missing file back (the database and its {write_ahead_log(path).name!r} "
+        or f"put the missing file back (the database and its {sqlite_write_ahead_log(path).name!r} "
         f"belong together), or restore a backup with `opencrab admin restore DIR --data NEW`; to "
         f"go on without what is lost: `opencrab admin verify {folder} --accept`",
     )

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
-from opencrab.adapters.sqlite.file import RESCUED, DamagedDatabase, write_ahead_log
+from opencrab.adapters.sqlite.file import RESCUED, DamagedDatabase, sqlite_write_ahead_log
 from opencrab.adapters.sqlite.marker import (
     COUNT_COMMIT,
     Commits,
-    count_commits,
+    count_sqlite_commits,
     sqlite_marker_path,
 )
 
@@ -71,12 +71,12 @@ class CommitGuard:
         self._path = path
         self._writer = writer
         self._durable = durable
-        counted = count_commits(writer)
+        counted = count_sqlite_commits(writer)
         self._counted = counted
         self._commits = counted.commits
         self._lost: DamagedDatabase | None = None
         self._file = path.stat()
-        self._log = _status(write_ahead_log(path))
+        self._log = _status(sqlite_write_ahead_log(path))
         self._marker = MarkerFile.create(path, counted, durable=durable)
 
     def commit(self, connection: sqlite3.Connection, *, counted: bool = True) -> None:
@@ -106,7 +106,7 @@ class CommitGuard:
         """Look after the write-ahead log and the marker; call it about once a second."""
         if self._lost is not None:
             return
-        log = _status(write_ahead_log(self._path))
+        log = _status(sqlite_write_ahead_log(self._path))
         if self._log is not None and (log is None or not os.path.samestat(log, self._log)):
             self._lose_log()
         elif not self._marker.is_there():

@@ -24,26 +24,26 @@ from opencrab.adapters.sqlite.database import (
     SqliteItems,
     WriteBatch,
 )
-from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
+from opencrab.adapters.sqlite.documents import add_documents_to_sqlite_batch, sqlite_document_places
 from opencrab.adapters.sqlite.queue import (
     TURNS,
-    add_queue_message,
-    end_queue_delivery,
-    write_pending_claim,
+    add_message_to_sqlite_queue,
+    remove_message_from_sqlite_queue,
+    write_sqlite_queue_claim,
 )
 from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaimRegistry
 from opencrab.adapters.sqlite.turn.rows import (
     RECORD,
     RETENTION,
-    add_lines,
-    add_turn,
-    changed_turn,
-    may_be_lost,
-    places_of_change,
+    add_lines_to_sqlite_batch,
+    add_turn_to_sqlite_batch,
+    may_sqlite_change_be_lost,
     put_sqlite_turn,
-    read_with_last_line,
+    read_sqlite_rows_with_last_line,
+    sqlite_change_keys,
+    sqlite_change_rows,
     sqlite_turn,
-    turn_of_row,
+    turn_of_sqlite_row,
     turn_records_in_sqlite,
 )
 from opencrab.adapters.sqlite.usage import sqlite_call_counts
@@ -54,7 +54,7 @@ from opencrab.domain.errors import Conflict, Superseded
 from opencrab.domain.turn.record import (
     ApprovalDecision,
     ApprovalRequest,
-    turn_record_key,
+    key_of_turn_record,
 )
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.clock import Clock
@@ -92,20 +92,20 @@ class SqliteJournal:
         session_id, batch = admission.line.session_id, WriteBatch()
         with self._database.write_transaction() as items:
             places = (message, *sqlite_session_places(session_id))
-            stored, last = read_with_last_line(items, session_id, places)
+            stored, last = read_sqlite_rows_with_last_line(items, session_id, places)
             # The marker comes before all else: the same message again is answered as it was the
             # first time, also in a session that has ended since (ADR 0003).
             if message in stored:
                 return self._admitted_before(items, admission, stored[message])
             session = _require_active(session_id, stored, after_end=admission.after_end)
             add_sqlite_unanswered_messages(batch, session, admission.asked_in(session))
-            (line,) = add_lines(batch, (admission.line,), last)
+            (line,) = add_lines_to_sqlite_batch(batch, (admission.line,), last)
             turns = tuple(
                 turn.replaced(trigger_line=line.sequence, group=line.group)
                 for turn in admission.turns
             )
             for turn in turns:
-                add_turn(batch, turn, absent=True)
+                add_turn_to_sqlite_batch(batch, turn, absent=True)
             body = f"{admission.body_hash} {' '.join(turn.id for turn in turns)}"
             batch.new.append(ItemRow(*message, body, expires_at=line.at + RETENTION))
             try:
@@ -117,12 +117,12 @@ class SqliteJournal:
                     cure="use a new id for a new message",
                 ) from error
             for queued in admission.messages:
-                add_queue_message(items, queued, self._clock.now())
+                add_message_to_sqlite_queue(items, queued, self._clock.now())
             return turns
 
     def open(self, turn: Turn) -> Turn:
         batch = WriteBatch()
-        add_turn(batch, turn, absent=True)
+        add_turn_to_sqlite_batch(batch, turn, absent=True)
         with self._database.write_transaction() as items:
             try:
                 items.write(batch)
@@ -136,14 +136,14 @@ class SqliteJournal:
         held = self._taken.get(receipt)
         # Nothing was done yet: without this claim the turn is queued, as it was (ADR 0039).
         with self._database.write_transaction(relaxed=True) as items:
-            turn = turn_of_row(turn_id, items.get(f"TURN#{turn_id}", "H"))
+            turn = turn_of_sqlite_row(turn_id, items.get(f"TURN#{turn_id}", "H"))
             if turn.status.is_end or turn.status is TurnStatus.WAITING:
                 return None
             # A claim begins a new epoch, and whoever had the turn before fails at its next change:
             # a lease that has lapsed does not prove that its worker is dead (ADR 0004).
             turn = turn.with_claim(lease_until=lease_until, receipt=receipt)
             if receipt is not None and held is not None:
-                write_pending_claim(items, receipt, held)
+                write_sqlite_queue_claim(items, receipt, held)
             put_sqlite_turn(items, turn)
             records = turn_records_in_sqlite(items, turn_id) if turn.sequence > 1 else ()
         self._taken.drop(receipt)
@@ -152,13 +152,13 @@ class SqliteJournal:
     def commit(self, change: TurnChange) -> Turn:
         turn = change.turn
         counts = sqlite_call_counts(change.usage) if change.usage else []
-        places = [*places_of_change(change), *(one.place for one in counts)]
-        with self._database.write_transaction(relaxed=may_be_lost(change)) as items:
+        places = [*sqlite_change_keys(change), *(one.place for one in counts)]
+        with self._database.write_transaction(relaxed=may_sqlite_change_be_lost(change)) as items:
             if change.lines:
-                stored, last = read_with_last_line(items, turn.session_id, places)
+                stored, last = read_sqlite_rows_with_last_line(items, turn.session_id, places)
             else:
                 stored, last = items.get_many(places), None
-            turn, batch = changed_turn(change, stored, last, counts)
+            turn, batch = sqlite_change_rows(change, stored, last, counts)
             try:
                 items.write(batch)
             except AlreadyThere as error:
@@ -167,7 +167,7 @@ class SqliteJournal:
             # in the background is not done with its turn: the message comes again until what
             # follows is done, too, such as writing a report (ADR 0039).
             receipt = turn.receipt if turn.status.is_end and not change.utterances else None
-            if receipt is not None and not end_queue_delivery(
+            if receipt is not None and not remove_message_from_sqlite_queue(
                 items, receipt, self._clock.now(), queue=TURNS
             ):
                 receipt = None
@@ -178,13 +178,13 @@ class SqliteJournal:
     def load(self, turn_id: str) -> RecordedTurn:
         with self._database.read_transaction() as items:
             rows = dict(items.between(f"TURN#{turn_id}", "0", "I"))
-        turn = turn_of_row(turn_id, rows.pop("H", None))
+        turn = turn_of_sqlite_row(turn_id, rows.pop("H", None))
         return RecordedTurn(turn, tuple(RECORD.validate_json(body) for body in rows.values()))
 
     def header(self, turn_id: str) -> Turn:
         with self._database.read_transaction() as items:
             body = items.get(f"TURN#{turn_id}", "H")
-        return turn_of_row(turn_id, body)
+        return turn_of_sqlite_row(turn_id, body)
 
     def read_step_state(self, turn: Turn) -> StepState:
         return boards.read_sqlite_step_state(self._database, turn)
@@ -192,9 +192,9 @@ class SqliteJournal:
     def interruption(self, turn: Turn) -> Interruption:
         header = (f"TURN#{turn.id}", "H")
         with self._database.read_transaction() as items:
-            rows = items.get_many([header, *boards.switch_places(turn)])
+            rows = items.get_many([header, *boards.sqlite_freeze_keys(turn)])
         stored, scope = (
-            turn_of_row(turn.id, rows.get(header)),
+            turn_of_sqlite_row(turn.id, rows.get(header)),
             boards.sqlite_frozen_scope(rows, turn),
         )
         return Interruption(stored.stop, scope, superseded=stored.epoch != turn.epoch)
@@ -204,12 +204,12 @@ class SqliteJournal:
         session_id, batch = instruction.session_id, WriteBatch()
         with self._database.write_transaction() as items:
             places = (message, (f"SESSION#{session_id}", "S"))
-            stored, last = read_with_last_line(items, session_id, places)
+            stored, last = read_sqlite_rows_with_last_line(items, session_id, places)
             if message in stored:
                 body = items.get(inbox, stored[message])
                 return Instruction.model_validate_json(body) if body else instruction
             _require_active(session_id, stored)
-            (placed_line,) = add_lines(batch, (line,), last)
+            (placed_line,) = add_lines_to_sqlite_batch(batch, (line,), last)
             placed = instruction.replaced(line=placed_line.sequence)
             name, expires = f"{placed.line:010d}", instruction.at + INSTRUCTION_LIFE
             batch.put += (
@@ -253,11 +253,13 @@ class SqliteJournal:
                     cure="read the turn again: it may have been decided or stopped already",
                 )
             batch = WriteBatch()
-            add_sqlite_documents(batch, facts, items.get_many(sqlite_document_places(facts)))
+            add_documents_to_sqlite_batch(
+                batch, facts, items.get_many(sqlite_document_places(facts))
+            )
             body = decision.model_dump_json()
-            batch.new.append(ItemRow(f"TURN#{turn_id}", turn_record_key(decision), body))
+            batch.new.append(ItemRow(f"TURN#{turn_id}", key_of_turn_record(decision), body))
             turn = _requeue_waiting(turn)
-            add_turn(batch, turn)
+            add_turn_to_sqlite_batch(batch, turn)
             items.write(batch)
             return turn
 

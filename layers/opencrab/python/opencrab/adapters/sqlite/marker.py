@@ -77,7 +77,7 @@ def read_sqlite_commits(connection: sqlite3.Connection) -> Commits | None:
     return None if row is None else Commits(str(row[0]), int(row[1]))
 
 
-def count_commits(connection: sqlite3.Connection) -> Commits:
+def count_sqlite_commits(connection: sqlite3.Connection) -> Commits:
     """Read a database's count of commits, and begin to count where nobody did."""
     found = read_sqlite_commits(connection)
     if found is None:

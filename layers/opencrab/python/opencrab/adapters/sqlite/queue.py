@@ -19,7 +19,7 @@ from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.clock import Clock
-from opencrab.ports.turn.queue import Delivery, QueueMessage, check_turn_queue_delay
+from opencrab.ports.turn.queue import Delivery, QueueMessage, require_turn_queue_delay
 
 TURNS = "turns"
 """The queue of turns that people wait for, whose messages are done when their turns are."""
@@ -70,10 +70,10 @@ class SqliteQueue:
         self._taken = taken
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
-        check_turn_queue_delay(delay_seconds, ordered=self._ordered)
+        require_turn_queue_delay(delay_seconds, ordered=self._ordered)
         message = QueueMessage(self._name, body, group=group, deduplication=deduplication)
         with self._database.write_transaction() as items:
-            add_queue_message(
+            add_message_to_sqlite_queue(
                 items,
                 message,
                 self._clock.now(),
@@ -97,7 +97,7 @@ class SqliteQueue:
             return
         # Lost in a power failure, the message comes again, and is found done.
         with self._write_of_holder(receipt) as items:
-            end_queue_delivery(items, receipt, self._clock.now())
+            remove_message_from_sqlite_queue(items, receipt, self._clock.now())
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
         with self._write_of_holder(receipt) as items:
@@ -206,7 +206,7 @@ class SqliteQueue:
         held = None if self._taken is None else self._taken.get(receipt)
         with self._database.write_transaction(relaxed=True) as items:
             if held is not None:
-                write_pending_claim(items, receipt, held)
+                write_sqlite_queue_claim(items, receipt, held)
             yield items
         if self._taken is not None and held is not None:
             self._taken.drop(receipt)
@@ -220,7 +220,7 @@ class SqliteQueue:
         return max((visible_at - sqlite_milliseconds(self._clock.now())) / 1000, 0.001)
 
 
-def add_queue_message(
+def add_message_to_sqlite_queue(
     items: SqliteItems,
     message: QueueMessage,
     now: datetime,
@@ -239,12 +239,12 @@ def add_queue_message(
         items.execute(_SEND, (message.queue, message.group, message.body, visible_at, ordered))
 
 
-def write_pending_claim(items: SqliteItems, receipt: str, held: PendingClaim) -> None:
+def write_sqlite_queue_claim(items: SqliteItems, receipt: str, held: PendingClaim) -> None:
     """Write who holds a message, and until when, if it is still there."""
     items.execute(_TAKE, (held.until, receipt, held.count, held.position))
 
 
-def end_queue_delivery(
+def remove_message_from_sqlite_queue(
     items: SqliteItems, receipt: str, now: datetime, *, queue: str | None = None
 ) -> bool:
     """Remove a message by its receipt, and make the next one of its group visible.
@@ -310,7 +310,7 @@ class SqliteDueItems:
 
     def put(self, item: DueItem) -> None:
         with self._database.write_transaction() as items:
-            items.write(WriteBatch(put=[due_queue_row(item)]))
+            items.write(WriteBatch(put=[sqlite_row_of_due_item(item)]))
 
     def list_due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
         with self._database.read_transaction() as items:
@@ -322,6 +322,6 @@ class SqliteDueItems:
             items.delete("DUE", item_id)
 
 
-def due_queue_row(item: DueItem) -> ItemRow:
+def sqlite_row_of_due_item(item: DueItem) -> ItemRow:
     """Serialize a due item to an item row, keyed by its id."""
     return ItemRow("DUE", item.id, item.model_dump_json(), due=("due", item.at))

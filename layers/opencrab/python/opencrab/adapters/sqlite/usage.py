@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from opencrab.adapters.sqlite.board import add_sqlite_budget_draws, sqlite_budget_keys
 from opencrab.adapters.sqlite.database import Database, ItemRow, Place, SqliteItems, WriteBatch
-from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
+from opencrab.adapters.sqlite.documents import add_documents_to_sqlite_batch, sqlite_document_places
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.money.budget import BudgetDraw
@@ -90,7 +90,7 @@ class SqliteUsage:
             stored = items.get_many([*places, *(one.place for one in counts)])
             batch.put.append(sqlite_usage_row(settled))
             add_sqlite_budget_draws(batch, draws, stored)
-            add_sqlite_documents(batch, facts, stored)
+            add_documents_to_sqlite_batch(batch, facts, stored)
             add_sqlite_usage_counts(batch, counts, stored)
             items.write(batch)
             return settled

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from opencrab.adapters.sqlite_pages.page_space import DatabasePages, pages_in_log
+from opencrab.adapters.sqlite_pages.page_space import DatabasePages, sqlite_pages_in_log
 from opencrab.domain.errors import Unavailable
 
 STEP_PAGES = 128
@@ -139,12 +139,12 @@ class PageErasure:
     def _pages_in_log(self) -> set[int]:
         descriptor = os.open(self._log, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            return pages_in_log(descriptor, self.file.page_bytes)
+            return sqlite_pages_in_log(descriptor, self.file.page_bytes)
         finally:
             os.close(descriptor)
 
 
-def release_free_pages(transaction: Transaction) -> None:
+def release_free_sqlite_pages(transaction: Transaction) -> None:
     """Give free pages back to the disk, if many are free, a few in each transaction."""
     for _ in range(_RELEASES):
         with transaction() as items:

@@ -94,7 +94,7 @@ class DatabasePages:
         return number == 1 or (place >= 0 and pointer_map[place] in _TREE)
 
 
-def pages_in_log(descriptor: int, page_bytes: int) -> set[int]:
+def sqlite_pages_in_log(descriptor: int, page_bytes: int) -> set[int]:
     """Return all pages of which a write-ahead log has a copy."""
     size, found = os.fstat(descriptor).st_size, set[int]()
     for place in range(_LOG_HEADER, size - _FRAME_HEADER, _FRAME_HEADER + page_bytes):

@@ -14,7 +14,9 @@ UNFINISHED = datetime(1970, 1, 1, tzinfo=UTC)
 """When a copy was brought up to date of which only a part was read: so long ago that it is old."""
 
 
-def take_in_parts(index: Index, news: Iterable[Batch], before: datetime, now: datetime) -> int:
+def index_sqlite_search_in_parts(
+    index: Index, news: Iterable[Batch], before: datetime, now: datetime
+) -> int:
     """Index batches in transactions of limited size; only the last one records the new time."""
     changed, rows, batches = 0, 0, list[Batch]()
     for batch in news:

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from opencrab.adapters.search_rows import search_row_micros
+from opencrab.adapters.search_rows import search_row_microseconds
 from opencrab.adapters.sqlite_search.row_codec import IndexStringTable
 from opencrab.adapters.sqlite_search.schema import HEARINGS, KINDS, SPEECH
 from opencrab.domain.conversation.session import Hearing
@@ -40,7 +40,7 @@ _TRUE = "(1)"
 _DOCUMENTS = frozenset({RowKind.MEMORY, RowKind.EXPERIENCE, RowKind.SUMMARY})
 
 
-def search_conditions(
+def sqlite_search_conditions(
     query: SearchQuery, names: IndexStringTable, heard: AbstractSet[str] | None = None
 ) -> Conditions | None:
     """Return the conditions of a query; None if no row can match.
@@ -68,7 +68,7 @@ def search_conditions(
     for name, limit, comparison in (("since", query.since, ">="), ("until", query.until, "<=")):
         if limit is not None:
             filters.append(f"row.at {comparison} :{name}")
-            values[name] = search_row_micros(limit)
+            values[name] = search_row_microseconds(limit)
     if _NOBODY in (values.get("session"), values.get("speaker")):
         return None
     return Conditions(_all(visible), _all(filters), _among(query.kinds), values)

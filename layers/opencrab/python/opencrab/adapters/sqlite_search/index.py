@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from opencrab.adapters.forgotten_rows import ForgottenRows
-from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader, search_row_time
+from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader, time_of_search_row
 from opencrab.adapters.sqlite_search.ingest import IndexIngestTransaction, TextChanges
 from opencrab.adapters.sqlite_search.query import Sense, find_sqlite_search_rows
 from opencrab.adapters.sqlite_search.row_codec import (
@@ -43,8 +43,8 @@ __all__ = [
     "DamagedIndex",
     "Index",
     "IndexAccess",
-    "find_confirmed",
-    "trusting",
+    "find_confirmed_sqlite_search_hits",
+    "use_or_rebuild_sqlite_search",
 ]
 
 _Answer = TypeVar("_Answer")
@@ -115,7 +115,7 @@ class Index:
         """Return when the index was last brought up to date; None for an empty one."""
         with self._used(), translate_sqlite_search_decoding_errors():
             at = self._about("at")
-            return None if at is None else search_row_time(int(at))
+            return None if at is None else time_of_search_row(int(at))
 
     def kept_reached(self, kind: str) -> str:
         """Return the recorded position of one kind; "" without one."""
@@ -341,7 +341,7 @@ class IndexAccess(Protocol):
         """Replace the index by an empty one, which reads everything."""
 
 
-def find_confirmed(
+def find_confirmed_sqlite_search_hits(
     agent_id: str,
     copy: IndexAccess,
     query: SearchQuery,
@@ -370,7 +370,9 @@ def find_confirmed(
     return tuple(each for each in found if copy.confirm(each.row))
 
 
-def trusting(agent_id: str, copy: IndexAccess, use: Callable[[], _Answer]) -> _Answer:
+def use_or_rebuild_sqlite_search(
+    agent_id: str, copy: IndexAccess, use: Callable[[], _Answer]
+) -> _Answer:
     """Use a copy; if it turns out to be damaged, rebuild it from the journal and try once more."""
     try:
         return use()

@@ -10,16 +10,16 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.forgotten_rows import ForgottenRows
-from opencrab.adapters.search_rows import Batch, search_row_micros
+from opencrab.adapters.search_rows import Batch, search_row_microseconds
 from opencrab.adapters.sqlite_search.row_codec import (
     IndexStringTable,
     clean_sqlite_search_text,
-    stored_search_row,
+    sqlite_search_columns_of_row,
 )
 from opencrab.adapters.sqlite_search.schema import KINDS, translate_sqlite_search_decoding_errors
 from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import RowKind, SearchRow
-from opencrab.domain.text.terms import index_terms
+from opencrab.domain.text.terms import index_terms_of_text
 
 _INSERT = "INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 
@@ -120,13 +120,13 @@ class IndexIngestTransaction:
         """
         if self._forgotten.has(row):
             return
-        columns = stored_search_row(row, self._names)
+        columns = sqlite_search_columns_of_row(row, self._names)
         if row.ref and not self._makes_room(columns, newest=newest):
             return
         added = self._connection.execute(_INSERT, (self._next, *columns)).rowcount
         if added != 1:
             return
-        words = " ".join(index_terms(columns[-1]))
+        words = " ".join(index_terms_of_text(columns[-1]))
         self._connection.execute(
             "INSERT INTO words (rowid, text) VALUES (?, ?)", (self._next, words)
         )
@@ -147,7 +147,7 @@ class IndexIngestTransaction:
 
     def reach(self, at: datetime) -> None:
         """Record when the index was brought up to date, zero-padded to compare as text."""
-        self._reached("about", "key", "at", f"{search_row_micros(at):020d}")
+        self._reached("about", "key", "at", f"{search_row_microseconds(at):020d}")
 
     def finish(self) -> None:
         """Remove speakers and names that only removed rows used."""
@@ -186,7 +186,7 @@ class IndexIngestTransaction:
             if kind in KINDS:
                 self.remove(RowKind(kind), ref)
         if mark.everything:
-            self._erase("at <= ?", search_row_micros(mark.at))
+            self._erase("at <= ?", search_row_microseconds(mark.at))
 
     def _makes_room(self, columns: tuple[Any, ...], *, newest: bool) -> bool:
         """Remove an older version of the document; False if the stored one is the same or newer."""
@@ -211,7 +211,7 @@ class IndexIngestTransaction:
     def _remove(self, where: str, *parameters: str | int) -> None:
         found = self._connection.execute(f"{_NAMED} WHERE {where}", parameters).fetchall()
         with translate_sqlite_search_decoding_errors():
-            gone = [(number, " ".join(index_terms(text))) for number, text, *_ in found]
+            gone = [(number, " ".join(index_terms_of_text(text))) for number, text, *_ in found]
             self._left.update((session, *others) for _, _, session, *others in found)
         self._connection.executemany(
             "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", gone

@@ -5,12 +5,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opencrab.adapters.search_indexing import update_each_index
+from opencrab.adapters.search_indexing import update_search_index_of_each
 from opencrab.adapters.search_rows import SearchRowReader
 from opencrab.adapters.sqlite_search.agent_pool import COPIES, AgentPool
 from opencrab.adapters.sqlite_search.backfill import UNFINISHED
 from opencrab.adapters.sqlite_search.change_cursor import ChangeCursor
-from opencrab.adapters.sqlite_search.index import TOKENIZER, find_confirmed, trusting
+from opencrab.adapters.sqlite_search.index import (
+    TOKENIZER,
+    find_confirmed_sqlite_search_hits,
+    use_or_rebuild_sqlite_search,
+)
 from opencrab.adapters.sqlite_search.live_index import LiveIndex
 from opencrab.domain.workspace.path import workspace_folder_of_agent
 from opencrab.ports.clock import Clock
@@ -57,7 +61,7 @@ class LiveSearch:
             def find() -> tuple[SearchHit, ...]:
                 present = (query.session_id, query.clearance.session_id)
                 live.catch_up(*(each for each in present if each))
-                return find_confirmed(
+                return find_confirmed_sqlite_search_hits(
                     agent_id,
                     live,
                     query,
@@ -66,7 +70,7 @@ class LiveSearch:
                     now=self._clock.now(),
                 )
 
-            return trusting(agent_id, live, find)
+            return use_or_rebuild_sqlite_search(agent_id, live, find)
 
     def apply_erasures(self, agent_id: str) -> None:
         with self._pool.acquire(agent_id) as live:
@@ -75,14 +79,14 @@ class LiveSearch:
                 live.catch_up()
                 live.erase()
 
-            trusting(agent_id, live, erase)
+            use_or_rebuild_sqlite_search(agent_id, live, erase)
 
     def status(self, agent_id: str) -> IndexStatus:
         with self._pool.acquire(agent_id) as live:
-            return trusting(agent_id, live, lambda: self._status(live))
+            return use_or_rebuild_sqlite_search(agent_id, live, lambda: self._status(live))
 
     def index_entries(self, entries: Iterable[FeedEntry]) -> None:
-        update_each_index(
+        update_search_index_of_each(
             self._past.change_hints(entries), lambda agent_id, _hint: self._catch_up(agent_id)
         )
 
@@ -103,11 +107,11 @@ class LiveSearch:
     def _catch_up(self, agent_id: str) -> bool:
         """Update an agent's index; return True if rows may remain that need a vector."""
         with self._pool.acquire(agent_id) as live:
-            trusting(agent_id, live, live.record_position)
+            use_or_rebuild_sqlite_search(agent_id, live, live.record_position)
             if self._vectors is None:
                 return False
             teach = self._vectors.vector_writer(agent_id, self._clock)
-            return trusting(agent_id, live, lambda: teach(live.index)) > 0
+            return use_or_rebuild_sqlite_search(agent_id, live, lambda: teach(live.index)) > 0
 
     def _status(self, live: LiveIndex) -> IndexStatus:
         index, vectors, model = live.index, 0, ""

@@ -13,10 +13,14 @@ from datetime import datetime
 from pathlib import Path
 
 from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader
-from opencrab.adapters.sqlite_search.backfill import UNFINISHED, BackfillReader, take_in_parts
+from opencrab.adapters.sqlite_search.backfill import (
+    UNFINISHED,
+    BackfillReader,
+    index_sqlite_search_in_parts,
+)
 from opencrab.adapters.sqlite_search.change_cursor import ChangeCursor, FeedChanges, FeedCoverage
 from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
-from opencrab.adapters.sqlite_search.schema import translate_index_file_errors
+from opencrab.adapters.sqlite_search.schema import translate_sqlite_search_file_errors
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.clock import Clock
@@ -58,7 +62,7 @@ class LiveIndex:
     @property
     def index(self) -> Index:
         """The index; its file is created on first use, or if somebody removed it."""
-        with translate_index_file_errors(self._path):
+        with translate_sqlite_search_file_errors(self._path):
             if self._index is not None and not self._is_there():
                 self.close()
             if self._index is None:
@@ -101,7 +105,7 @@ class LiveIndex:
     def begin_anew(self) -> None:
         """Replace the file by an empty one, which reads everything."""
         self.close()
-        with translate_index_file_errors(self._path):
+        with translate_sqlite_search_file_errors(self._path):
             for suffix in ("", "-wal", "-shm"):
                 self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
             self._index = Index(self._agent_id, self._path, live=True)
@@ -167,7 +171,7 @@ class LiveIndex:
             yield Batch(kind=FEED, last_id=changes.position)
 
         before = self.index.progress_time() or UNFINISHED
-        take_in_parts(self.index, news(), before, now)
+        index_sqlite_search_in_parts(self.index, news(), before, now)
         if hint.marks:
             self.index.erase_removed()
 
@@ -183,7 +187,7 @@ class LiveIndex:
             seen = IndexProgress()
         since = replace(seen, kept={}, at=None)
         told = BackfillReader(self._past.new_batches(self._agent_id, since, *session_ids))
-        take_in_parts(self.index, told, seen.at or UNFINISHED, now)
+        index_sqlite_search_in_parts(self.index, told, seen.at or UNFINISHED, now)
         gone = tuple(each for each in self.index.row_keys() - told.kept if self._is_gone(*each))
         self.index.take([Batch(gone=gone)], now)
         self._reach(changes.position, now)

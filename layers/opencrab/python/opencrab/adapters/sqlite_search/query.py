@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 
-from opencrab.adapters.search_rows import search_row_time
-from opencrab.adapters.sqlite_search.conditions import Conditions, search_conditions
+from opencrab.adapters.search_rows import time_of_search_row
+from opencrab.adapters.sqlite_search.conditions import Conditions, sqlite_search_conditions
 from opencrab.adapters.sqlite_search.matching import best_sqlite_search_hits
 from opencrab.adapters.sqlite_search.row_codec import (
     COLUMNS,
@@ -34,7 +34,7 @@ from opencrab.domain.text.ranking import (
     least_neighbour_text_score,
     rank_text_search_candidates,
 )
-from opencrab.ports.memory.search import SearchHit, SearchQuery, search_excerpt_line
+from opencrab.ports.memory.search import SearchHit, SearchQuery, memory_search_excerpt_line
 
 _APART = 10
 """Places between rows that are not known to follow each other; more than any hit reaches."""
@@ -88,7 +88,7 @@ def find_sqlite_search_rows(
     heard: AbstractSet[str] | None = None,
 ) -> tuple[SearchHit, ...]:
     """Return the best hits, best first; with `sense` also those found by meaning."""
-    limits = search_conditions(query, names, heard)
+    limits = sqlite_search_conditions(query, names, heard)
     if limits is None or query.limit < 1:
         return ()
     called = speakers_named_in_text(query.text, speakers)
@@ -185,7 +185,7 @@ def _candidates(
                 names.text(session),
                 last,
                 names.text(speaker),
-                search_row_time(at),
+                time_of_search_row(at),
                 hits.get(number, 0.0),
                 USUAL_IMPORTANCE if importance is None else float(importance),
                 kind == SPEECH and ref is None and sequence > 0,
@@ -225,6 +225,6 @@ def _search_result(
         row=rows[number],
         score=each.score,
         why=each.why,
-        excerpt="\n".join(map(search_excerpt_line, shown)),
+        excerpt="\n".join(map(memory_search_excerpt_line, shown)),
         taint=any(row.taint for row in shown),
     )

@@ -17,14 +17,20 @@ from opencrab.adapters.search_rows import (
     SearchRowReader,
     search_row_ref,
 )
-from opencrab.adapters.sqlite_search.backfill import UNFINISHED, BackfillReader, take_in_parts
+from opencrab.adapters.sqlite_search.backfill import (
+    UNFINISHED,
+    BackfillReader,
+    index_sqlite_search_in_parts,
+)
 from opencrab.adapters.sqlite_search.index import DamagedIndex, Index
 from opencrab.adapters.sqlite_search.ingest import TextChanges
 from opencrab.adapters.sqlite_search.publication.publication import (
     IndexPublication,
     PublishedNews,
 )
-from opencrab.adapters.sqlite_search.publication.unpublished import unpublished_batches
+from opencrab.adapters.sqlite_search.publication.unpublished import (
+    unpublished_sqlite_search_batches,
+)
 from opencrab.adapters.sqlite_search.schema import (
     translate_sqlite_search_decoding_errors,
     translate_sqlite_search_errors,
@@ -119,7 +125,7 @@ class IndexReplica:
         since = replace(seen, kept={}, at=None) if whole else seen
         news = self._past.new_batches(self._agent_id, since, *session_ids, *self._left_behind)
         told = BackfillReader(news)
-        changed = take_in_parts(self.index, told, seen.at or UNFINISHED, now)
+        changed = index_sqlite_search_in_parts(self.index, told, seen.at or UNFINISHED, now)
         if whole:
             gone = self.index.row_keys() - told.kept
             changed += sum(self._drop_gone(kind, ref) for kind, ref in gone)
@@ -241,7 +247,9 @@ class IndexReplica:
                     translate_sqlite_search_errors(self._file),
                     translate_sqlite_search_decoding_errors(),
                 ):
-                    take_in_parts(self.index, batches, UNFINISHED, news.changes[-1].at)
+                    index_sqlite_search_in_parts(
+                        self.index, batches, UNFINISHED, news.changes[-1].at
+                    )
             self.index.unpublished = both = TextChanges()
             for kind, ref in sorted(own.documents & told):
                 self._reread(kind, ref)
@@ -275,7 +283,9 @@ class IndexReplica:
         progress = self.index.progress()
         batches = self.index.ask(
             lambda each: list(
-                unpublished_batches(each, progress, self._published, changed.documents)
+                unpublished_sqlite_search_batches(
+                    each, progress, self._published, changed.documents
+                )
             )
         )
         return self._publication.publish_change(

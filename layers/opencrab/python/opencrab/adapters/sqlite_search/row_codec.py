@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
-from opencrab.adapters.search_rows import search_row_micros, search_row_time
+from opencrab.adapters.search_rows import search_row_microseconds, time_of_search_row
 from opencrab.adapters.sqlite_search.schema import (
     HEARINGS,
     KINDS,
@@ -14,7 +14,7 @@ from opencrab.adapters.sqlite_search.schema import (
     translate_sqlite_search_decoding_errors,
 )
 from opencrab.domain.memory.search_row import SearchRow
-from opencrab.domain.text.query import has_time_word
+from opencrab.domain.text.query import has_text_time_word
 
 USUAL_IMPORTANCE = 0.5
 
@@ -73,10 +73,10 @@ class IndexStringTable:
         self._texts.clear()
 
 
-def stored_search_row(row: SearchRow, names: IndexStringTable) -> tuple[Any, ...]:
+def sqlite_search_columns_of_row(row: SearchRow, names: IndexStringTable) -> tuple[Any, ...]:
     """Return a row's columns after its id."""
     text = clean_sqlite_search_text(row.text)
-    flags = TIMED * has_time_word(text) | TAINTED * row.taint
+    flags = TIMED * has_text_time_word(text) | TAINTED * row.taint
     return (
         names.get_or_add(clean_sqlite_search_text(row.session_id)),
         row.sequence,
@@ -86,7 +86,7 @@ def stored_search_row(row: SearchRow, names: IndexStringTable) -> tuple[Any, ...
         names.get_or_add(clean_sqlite_search_text(row.speaker_id)),
         names.get_or_add(clean_sqlite_search_text(row.speaker)),
         flags,
-        search_row_micros(row.at),
+        search_row_microseconds(row.at),
         None if row.importance == USUAL_IMPORTANCE else row.importance,
         clean_sqlite_search_text(row.ref) or None,
         text,
@@ -122,7 +122,7 @@ def _row(columns: Iterable[Any], names: IndexStringTable) -> SearchRow:
         hearing=_HEARINGS[hearing],
         speaker_id=names.text(person),
         speaker=names.text(speaker),
-        at=search_row_time(at),
+        at=time_of_search_row(at),
         text=text,
         guild_id=names.text(guild),
         ref=ref or "",

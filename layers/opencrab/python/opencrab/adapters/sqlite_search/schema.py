@@ -139,19 +139,19 @@ def translate_sqlite_search_errors(path: Path | None, *, fresh: bool = False) ->
     try:
         yield
     except (UnicodeDecodeError, CorruptIndex) as error:
-        raise damaged_search_index(path, str(error)) from error
+        raise _damaged_search_index(path, str(error)) from error
     except sqlite3.Error as error:
         name, text = getattr(error, "sqlite_errorname", "") or "", str(error)
         if name.startswith(_DAMAGE) or any(told in text for told in _TELLING):
-            raise damaged_search_index(path, text) from error
+            raise _damaged_search_index(path, text) from error
         is_gone = path is not None and not fresh and not path.exists()
         if is_gone and name.startswith(_GONE):
-            raise damaged_search_index(path, "it was removed") from error
+            raise _damaged_search_index(path, "it was removed") from error
         raise _unusable(path, error) from error
 
 
 @contextmanager
-def translate_index_file_errors(path: Path) -> Iterator[None]:
+def translate_sqlite_search_file_errors(path: Path) -> Iterator[None]:
     """Translate errors of the file system: what cannot be used is no damage."""
     try:
         yield
@@ -177,7 +177,7 @@ def _unusable(path: Path | None, error: Exception) -> Unavailable:
     )
 
 
-def damaged_search_index(path: Path | None, detail: str) -> DamagedIndex:
+def _damaged_search_index(path: Path | None, detail: str) -> DamagedIndex:
     """Return the error for a damaged file, with the cause and what to do."""
     return DamagedIndex(
         f"the index {_index_label(path)} is damaged: {detail}",
@@ -223,11 +223,11 @@ def _look_at(path: Path) -> None:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if len(head) < _HEAD or not head.startswith(b"SQLite format 3\0"):
-        raise damaged_search_index(path, "it is not a database")
+        raise _damaged_search_index(path, "it is not a database")
     size = int.from_bytes(head[16:18], "big")
     pages = int.from_bytes(head[28:32], "big")
     if path.stat().st_size < (65_536 if size == 1 else size) * pages:
-        raise damaged_search_index(path, "the file is truncated")
+        raise _damaged_search_index(path, "the file is truncated")
 
 
 @cache
@@ -268,7 +268,7 @@ def _check_source(connection: sqlite3.Connection, source: str, path: Path | None
     if found is None:
         _set_source(connection, source)
     elif source and found[0] != source:
-        raise damaged_search_index(path, f"it was built from {found[0]!r}, not from {source!r}")
+        raise _damaged_search_index(path, f"it was built from {found[0]!r}, not from {source!r}")
 
 
 def _set_source(connection: sqlite3.Connection, source: str) -> None:
@@ -280,21 +280,21 @@ def _inspect(connection: sqlite3.Connection, agent_id: str, path: Path | None) -
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if (application, version) != (_APPLICATION, _VERSION):
-        raise damaged_search_index(path, f"index version is {version}, not {_VERSION}")
+        raise _damaged_search_index(path, f"index version is {version}, not {_VERSION}")
     things = _things(connection)
     if things not in {_expected_schema(), _with_vectors()}:
         named = ", ".join(sorted({name for _, name, _ in things ^ _expected_schema()}))
-        raise damaged_search_index(path, f"unexpected schema: {named:.200}")
+        raise _damaged_search_index(path, f"unexpected schema: {named:.200}")
     about = dict(connection.execute("SELECT key, value FROM about"))
     try:
         connection.execute("SELECT rowid FROM words LIMIT 1").fetchone()
     except sqlite3.OperationalError as error:
-        raise damaged_search_index(path, str(error)) from error
+        raise _damaged_search_index(path, str(error)) from error
     if about.get("agent") != agent_id:
-        raise damaged_search_index(path, f"it belongs to an agent other than {agent_id!r}")
+        raise _damaged_search_index(path, f"it belongs to an agent other than {agent_id!r}")
     if about.get("tokenizer") != str(TOKENIZER):
-        raise damaged_search_index(path, f"it was built with tokenizer {about.get('tokenizer')}")
+        raise _damaged_search_index(path, f"it was built with tokenizer {about.get('tokenizer')}")
     if path is not None and path.stat().st_size <= _CHECKED_BYTES:
         verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise damaged_search_index(path, verdict)
+            raise _damaged_search_index(path, verdict)

@@ -9,10 +9,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opencrab.adapters.search_indexing import update_each_index
+from opencrab.adapters.search_indexing import update_search_index_of_each
 from opencrab.adapters.search_rows import ChangeHint, SearchRowReader
 from opencrab.adapters.sqlite_search.agent_pool import COPIES
-from opencrab.adapters.sqlite_search.index import TOKENIZER, find_confirmed, trusting
+from opencrab.adapters.sqlite_search.index import (
+    TOKENIZER,
+    find_confirmed_sqlite_search_hits,
+    use_or_rebuild_sqlite_search,
+)
 from opencrab.adapters.sqlite_search.replica import IndexReplica
 from opencrab.adapters.sqlite_search.replica_cache import IndexReplicas
 from opencrab.domain.errors import Unavailable
@@ -57,18 +61,20 @@ class SqliteSearch:
 
     def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         with self._copies.acquire(agent_id) as copy:
-            return trusting(agent_id, copy, lambda: self._searched(agent_id, copy, query))
+            return use_or_rebuild_sqlite_search(
+                agent_id, copy, lambda: self._searched(agent_id, copy, query)
+            )
 
     def apply_erasures(self, agent_id: str) -> None:
         with self._copies.acquire(agent_id) as copy:
-            trusting(agent_id, copy, lambda: self._forgotten(agent_id, copy))
+            use_or_rebuild_sqlite_search(agent_id, copy, lambda: self._forgotten(agent_id, copy))
 
     def status(self, agent_id: str) -> IndexStatus:
         with self._copies.acquire(agent_id) as copy:
-            return trusting(agent_id, copy, lambda: self._status(copy))
+            return use_or_rebuild_sqlite_search(agent_id, copy, lambda: self._status(copy))
 
     def index_entries(self, entries: Iterable[FeedEntry]) -> None:
-        update_each_index(self._past.change_hints(entries), self._publish)
+        update_search_index_of_each(self._past.change_hints(entries), self._publish)
 
     def catch_up(self, agent_id: str) -> None:
         more = self._publish(agent_id, ChangeHint(), whole=True)
@@ -85,7 +91,7 @@ class SqliteSearch:
         copy.refresh(self._refresh_seconds)
         present = (query.session_id, query.clearance.session_id)
         copy.catch_up(*(each for each in present if each))
-        return find_confirmed(
+        return find_confirmed_sqlite_search_hits(
             agent_id, copy, query, past=self._past, vectors=self._vectors, now=self._clock.now()
         )
 
@@ -124,7 +130,7 @@ class SqliteSearch:
 
         with self._copies.acquire(agent_id) as copy:
             for _ in range(ROUNDS):
-                if trusting(agent_id, copy, once):
+                if use_or_rebuild_sqlite_search(agent_id, copy, once):
                     return more
         raise _busy(agent_id)
 

@@ -17,9 +17,9 @@ from opencrab.adapters.sqlite_search.schema import VECTORS, translate_sqlite_sea
 from opencrab.domain.text.vectors import (
     MOST_NEAR,
     QuantizedVector,
+    cosine_similarity_of_text_vectors,
     fuse_text_search_scores,
     quantize_text_vector,
-    text_vector_cosine_similarity,
 )
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.search import SearchQuery, TextEmbedder
@@ -218,4 +218,4 @@ def _cosines(
         " WHERE vector.row IN (SELECT value FROM json_each(?))",
         (json.dumps(list(numbers)),),
     )
-    return {number: text_vector_cosine_similarity(body, asked.body) for number, body in found}
+    return {number: cosine_similarity_of_text_vectors(body, asked.body) for number, body in found}

@@ -32,7 +32,7 @@ _CODECS = {
 """Names as pages write them; Python knows codecs by more names, and some decode no text."""
 
 
-def decode_page(body: bytes, content_type: str) -> str:
+def decode_web_page(body: bytes, content_type: str) -> str:
     """Decode a body by byte order mark, header or meta tag; replace invalid bytes."""
     for mark, codec in _MARKS:
         if body.startswith(mark):

@@ -8,7 +8,7 @@ from time import monotonic
 
 import httpcore
 
-from opencrab.adapters.address import is_public_address
+from opencrab.adapters.address import is_public_ip_address
 from opencrab.domain.errors import Refused, Unavailable
 
 Resolve = Callable[[str, int], Sequence[str]]
@@ -69,7 +69,7 @@ class PinnedBackend(httpcore.NetworkBackend):
         numbers = _looked_up(self._resolve, host, port, min(left, LOOK_UP_SECONDS))
         if not numbers:
             raise Unavailable(f"host {host!r} cannot be resolved", cure="check the host's name")
-        if not all(is_public_address(number) for number in numbers):
+        if not all(is_public_ip_address(number) for number in numbers):
             raise Refused(
                 f"{host!r} is not on the public internet",
                 cure="nothing was sent; use another address",

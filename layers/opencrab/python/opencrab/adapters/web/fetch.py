@@ -9,10 +9,15 @@ import httpx
 
 from opencrab.adapters.web.address import Address, AllowList
 from opencrab.adapters.web.body import web_response_body
-from opencrab.adapters.web.charset import decode_page
+from opencrab.adapters.web.charset import decode_web_page
 from opencrab.adapters.web.connection import Clock, Resolve, resolve_web_host
 from opencrab.adapters.web.extraction import extract_page
-from opencrab.adapters.web.guarded_get import MOVED, GuardedGet, check_status, headers_of
+from opencrab.adapters.web.guarded_get import (
+    MOVED,
+    GuardedGet,
+    require_web_status_200,
+    web_response_headers,
+)
 from opencrab.adapters.web.plain import (
     clip_web_page_text,
     strip_invisible_page_text,
@@ -82,14 +87,16 @@ class HttpPages:
     def _answer(self, address: Address, deadline: float) -> WebPage | Address:
         """Return the page, or the address that it redirects to."""
         with self._get.opened(address, _HEADERS, deadline) as response:
-            headers = headers_of(response)
+            headers = web_response_headers(response)
             if response.status in MOVED:
                 return self._moved(address, headers.get("location", ""))
-            check_status("page", response.status)
+            require_web_status_200("page", response.status)
             kind = _kind(headers)
             chunks = self._get.pieces(response, deadline)
             body = web_response_body(chunks, headers.get("content-encoding", "").strip().lower())
-            return self._page(address, kind, decode_page(body, headers["content-type"]), deadline)
+            return self._page(
+                address, kind, decode_web_page(body, headers["content-type"]), deadline
+            )
 
     def _moved(self, address: Address, location: str) -> Address:
         try:

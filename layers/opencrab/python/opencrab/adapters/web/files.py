@@ -9,7 +9,12 @@ import httpx
 
 from opencrab.adapters.web.address import Address, AllowList
 from opencrab.adapters.web.connection import Clock, Resolve, resolve_web_host
-from opencrab.adapters.web.guarded_get import MOVED, GuardedGet, check_status, headers_of
+from opencrab.adapters.web.guarded_get import (
+    MOVED,
+    GuardedGet,
+    require_web_status_200,
+    web_response_headers,
+)
 from opencrab.domain.errors import NotFound, Refused, TooLarge, Unavailable
 
 _HEADERS = [("user-agent", "opencrab"), ("accept", "*/*"), ("accept-encoding", "identity")]
@@ -36,12 +41,12 @@ class HttpFiles:
         if self._allowed.prefix(address) is None:
             raise Refused("this address is not allowed")
         with self._get.opened(address, _HEADERS, deadline) as response:
-            headers = headers_of(response)
+            headers = web_response_headers(response)
             if response.status in MOVED:
                 raise Refused("the file's server redirects")
             if response.status in _GONE:
                 raise NotFound(f"the file's server returned status {response.status}")
-            check_status("file", response.status)
+            require_web_status_200("file", response.status)
             if headers.get("content-encoding", "identity").strip().lower() != "identity":
                 raise Unavailable("the file came packed, although it was asked for as it is")
             announced = headers.get("content-length", "")

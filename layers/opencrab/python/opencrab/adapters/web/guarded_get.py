@@ -107,7 +107,7 @@ class GuardedGet:
             ) from None
 
 
-def headers_of(response: httpcore.Response) -> dict[str, str]:
+def web_response_headers(response: httpcore.Response) -> dict[str, str]:
     """Return a response's headers, by their names in lower case."""
     return {
         name.decode("latin-1").lower(): value.decode("utf-8", "replace")
@@ -115,7 +115,7 @@ def headers_of(response: httpcore.Response) -> dict[str, str]:
     }
 
 
-def check_status(what: str, status: int) -> None:
+def require_web_status_200(what: str, status: int) -> None:
     """Raise Unavailable for a server that may answer later, else Invalid, unless it is 200."""
     if status == _OK:
         return

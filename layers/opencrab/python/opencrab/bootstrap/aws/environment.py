@@ -25,7 +25,7 @@ def aws_setting(configured: "Settings", name: str) -> str:
     return value
 
 
-def dynamodb_table_name(configured: "Settings") -> Table:
+def aws_table_of_process(configured: "Settings") -> Table:
     """Return the DynamoDB table, one per process, so that its connections are reused."""
     return _table_named(aws_setting(configured, "table"))
 

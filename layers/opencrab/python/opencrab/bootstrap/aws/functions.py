@@ -22,7 +22,7 @@ from opencrab.adapters.secrets import secret_store_from_settings
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.actions import configured_actions
-from opencrab.bootstrap.aws.environment import aws_setting, dynamodb_table_name, lambda_log
+from opencrab.bootstrap.aws.environment import aws_setting, aws_table_of_process, lambda_log
 from opencrab.bootstrap.aws.models import aws_models_from_settings
 from opencrab.bootstrap.aws.search import aws_search_from_settings
 from opencrab.bootstrap.aws.status import aws_setup_status
@@ -189,7 +189,7 @@ def models_of_lambda(
     )
 
 
-def turn_worker(jobs: Iterable[BackgroundJob[Runtime, Any]] = ()) -> "Worker":
+def lambda_turn_worker(jobs: Iterable[BackgroundJob[Runtime, Any]] = ()) -> "Worker":
     """Build the handler of the queues and the schedule; `jobs` are background turns, if any."""
     from opencrab.gateways.aws.functions import Worker
 
@@ -209,25 +209,25 @@ def turn_worker(jobs: Iterable[BackgroundJob[Runtime, Any]] = ()) -> "Worker":
         from opencrab.bootstrap.aws.answers import aws_answer_pusher
 
         runtime = replace(runtime, answers=aws_answer_pusher(endpoint, runtime))
-    return Worker(runtime, logs, DynamoPulse(dynamodb_table_name(configured)).beat)
+    return Worker(runtime, logs, DynamoPulse(aws_table_of_process(configured)).beat)
 
 
-def compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
+def lambda_compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
     """Build the handler of the compaction queue; no other function imports its code."""
     from opencrab.bootstrap.jobs import JOBS
     from opencrab.engine.turn.background import run_background_turn
 
-    made = turn_worker(JOBS)
+    made = lambda_turn_worker(JOBS)
     return lambda event, context: made.run_compactions(event, context, run_background_turn)
 
 
-def rest_handler() -> "Answer":
+def lambda_rest_handler() -> "Answer":
     """Build the handler of the HTTP API."""
     from opencrab.gateways.rest.fastapi_import import load_http_app_quickly
 
     load_http_app_quickly()
-    from opencrab.bootstrap.discord.bot import bot_of
-    from opencrab.gateways.rest.app import create_app, withhold_page
+    from opencrab.bootstrap.discord.bot import discord_bot_from_settings
+    from opencrab.gateways.rest.app import create_rest_app, withhold_page_from_rest_app
     from opencrab.gateways.rest.http.lambda_entry import http_request_handler
     from opencrab.gateways.rest.http.polling import PollingWatch
 
@@ -242,16 +242,16 @@ def rest_handler() -> "Answer":
         lambda: models_of_lambda(secrets, stored, clock.now),
     )
     runtime = _runtime(configured, home, clock, models, secrets)
-    pulse = DynamoPulse(dynamodb_table_name(configured))
-    app = create_app(
+    pulse = DynamoPulse(aws_table_of_process(configured))
+    app = create_rest_app(
         runtime,
         watch=PollingWatch(),
         setup=lambda _language: aws_setup_status(configured, home.budgets, pulse),
         longest_seconds=LONGEST_SECONDS,
-        bot=bot_of(configured),
+        bot=discord_bot_from_settings(configured),
     )
     if not configured.get("dashboard.enabled"):
-        withhold_page(app)
+        withhold_page_from_rest_app(app)
     return http_request_handler(app)
 
 
@@ -312,7 +312,7 @@ def _home(
     consistent: bool,
     on_turn: Callable[[Turn], None] | None = None,
 ) -> Home:
-    table = dynamodb_table_name(configured)
+    table = aws_table_of_process(configured)
     kept = configured_call_retention(configured)
     stores = stores_on_dynamodb_table(
         table, consistent=consistent, on_turn=on_turn, calls_kept=kept

@@ -21,7 +21,7 @@ def aws_models_from_settings(
 
     A default that cannot work is not replaced: a turn that needs it reports what is missing.
     """
-    from opencrab.adapters.providers.catalogue.configuration import model_catalogue_settings
+    from opencrab.adapters.providers.catalogue.configuration import provider_catalogue_settings
     from opencrab.bootstrap.bedrock import AwsAccount, models_signed_for_aws
     from opencrab.bootstrap.llm import configured_llm_table
 
@@ -29,12 +29,12 @@ def aws_models_from_settings(
         secrets.forget()
     secret = _somewhere if secrets is None else secrets.get
     configured = load({}, secret=secret)
-    known = model_catalogue_settings(
+    known = provider_catalogue_settings(
         configured_llm_table(configured),
         configured.pricing,
         configured.absent_below("llm.providers"),
         key_names=configured.variables_of("api_key", "llm.providers"),
-        listing=settings.listed_models,
+        listing=settings.public_prices_of_settings,
         stored_key=None if secrets is None else secrets.get,
     )
     unseen = secrets is None
@@ -53,9 +53,9 @@ def _somewhere(name: str) -> str | None:
 def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
     """Return the provider, with a problem if its address is the function's own machine."""
     from opencrab.adapters.providers.catalogue.connection import catalogue_provider_address
-    from opencrab.adapters.providers.wire.address import is_this_machine
+    from opencrab.adapters.providers.wire.address import is_url_of_this_machine
 
     url = catalogue_provider_address(provider)
-    if not url or not is_this_machine(url):
+    if not url or not is_url_of_this_machine(url):
         return provider
     return replace(provider, problem="its base_url is the machine on which the function runs")

@@ -10,8 +10,8 @@ from opencrab.bootstrap.aws.functions import DeployedModels, aws_message_admissi
 from opencrab.bootstrap.prices import configured_nightly_price_update
 from opencrab.engine.learning.nightly.run import run_nightly_review
 from opencrab.engine.learning.nightly.schedule import (
-    send_nightly_reviews,
-    send_session_count_reviews,
+    send_learning_reviews_by_sessions,
+    send_nightly_learning_reviews,
 )
 from opencrab.gateways.aws.nightly import NightWorker
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opencrab.adapters.providers.transport.exchange import Transport
 
 
-def night_worker() -> NightWorker:
+def lambda_night_worker() -> NightWorker:
     """Build the handler of the hourly schedule and of the queue of nightly reviews."""
     configured = settings.load_settings({})
     logs = lambda_log(configured)
@@ -29,8 +29,8 @@ def night_worker() -> NightWorker:
     return NightWorker(
         runtime,
         logs,
-        fall=send_nightly_reviews,
-        review=send_session_count_reviews,
+        fall=send_nightly_learning_reviews,
+        review=send_learning_reviews_by_sessions,
         run=run_nightly_review,
         price=price,
     )

@@ -19,7 +19,7 @@ SECONDS = 4.0
 """The time for reading the key; the function has 10 s."""
 
 
-def rest_authorizer() -> Callable[[Mapping[str, Any]], bool]:
+def lambda_rest_authorizer() -> Callable[[Mapping[str, Any]], bool]:
     """Build the function that checks whether an API Gateway event has a valid key."""
     return rest_authorizer_from_environment(os.environ, time.time)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
 from opencrab.adapters.aws_client import DeferredAwsClient
-from opencrab.bootstrap.aws.environment import aws_setting, dynamodb_table_name, lambda_log
+from opencrab.bootstrap.aws.environment import aws_setting, aws_table_of_process, lambda_log
 from opencrab.domain.errors import Invalid
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
@@ -75,7 +75,7 @@ def aws_search_from_settings(configured: "Settings", clock: Clock) -> Search:
     return LaterSearch(lambda: _own(configured, clock))
 
 
-def search_indexer() -> Callable[[Mapping[str, Any]], None]:
+def lambda_search_indexer() -> Callable[[Mapping[str, Any]], None]:
     """Build the handler of the table's stream, which indexes new rows."""
     configured, clock = _awake()
     if _backend(configured) == _OPENSEARCH:
@@ -83,7 +83,7 @@ def search_indexer() -> Callable[[Mapping[str, Any]], None]:
     return _following(_own(configured, clock).index_entries)
 
 
-def vpc_searcher() -> Answer:
+def lambda_vpc_searcher() -> Answer:
     """Build the handler of the search function in the VPC."""
     configured, clock = _awake()
     _backend(configured)
@@ -92,7 +92,7 @@ def vpc_searcher() -> Answer:
 
 def aws_search_server(search: "SqliteSearch") -> Answer:
     """Build a handler that answers searches of other functions and follows the table's stream."""
-    from opencrab.adapters.lambda_search import answer_search
+    from opencrab.adapters.lambda_search import answer_lambda_search
 
     follow = _following(search.index_entries)
 
@@ -100,7 +100,7 @@ def aws_search_server(search: "SqliteSearch") -> Answer:
         if "Records" in event:
             follow(event)
             return None
-        return answer_search(search, event)
+        return answer_lambda_search(search, event)
 
     return answer
 
@@ -144,7 +144,7 @@ def _past(configured: "Settings", clock: Clock) -> "SearchRowReader":
     from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
     from opencrab.adapters.search_rows import SearchRowReader
 
-    table = dynamodb_table_name(configured)
+    table = aws_table_of_process(configured)
     stores = stores_on_dynamodb_table(table)
     usage = DynamoUsage(table, clock)
     return SearchRowReader(stores.journal, stores.sessions, stores.facts, usage, clock)
@@ -197,12 +197,12 @@ def _collection(configured: "Settings", clock: Clock) -> "OpenSearchClient":
     backoff = OpenSearchBackoff(_wait, lambda: secrets.randbelow(1_000) / 1_000)
     return OpenSearchClient(
         OpenSearchConnection(
-            endpoint, new_opensearch_transport(), opensearch_signer, clock, backoff
+            endpoint, new_opensearch_transport(), aws_opensearch_signer, clock, backoff
         )
     )
 
 
-def opensearch_signer(region: str) -> "Signer":
+def aws_opensearch_signer(region: str) -> "Signer":
     """Return a signer of requests to a collection, with the process's current credentials."""
     from opencrab.adapters.aws_client import aws_process_credentials
     from opencrab.adapters.door.aws import Credentials, Signer

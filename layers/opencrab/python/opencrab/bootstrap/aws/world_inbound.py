@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 
-def world_receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
+def lambda_world_receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
     """Build the handler of the queue of messages from worlds."""
     from opencrab import settings
     from opencrab.adapters.system_clock import SystemClock
-    from opencrab.adapters.world_bus import envelope_of_eventbridge_event
+    from opencrab.adapters.world_bus import world_envelope_of_eventbridge_event
     from opencrab.bootstrap.aws.environment import aws_setting, lambda_log
     from opencrab.bootstrap.aws.functions import LaterSecrets, aws_message_admission
     from opencrab.bootstrap.world import configured_world_link
@@ -25,6 +25,6 @@ def world_receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
 
     def receive(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         logs.set_context()
-        return world_messages_from_queue(runtime, event, envelope_of_eventbridge_event)
+        return world_messages_from_queue(runtime, event, world_envelope_of_eventbridge_event)
 
     return receive

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 
-def bot_of(configured: "Settings") -> BotApplication:
+def discord_bot_from_settings(configured: "Settings") -> BotApplication:
     """Return the Discord application, for registering commands and for checking it."""
     return BotApplication(
         application_id=str(configured.get("gateway.discord.application_id")),

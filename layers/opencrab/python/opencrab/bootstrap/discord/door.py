@@ -19,7 +19,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.gateways.discord.interactions import acks
 from opencrab.gateways.discord.interactions.door import (
     Door,
-    interaction_headers_and_body,
+    discord_interaction_headers_and_body,
     interaction_http_result,
 )
 
@@ -41,7 +41,7 @@ def discord_door() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Build the handler of the function that Discord calls, configured by its environment."""
     door = discord_door_from_environment(os.environ, time.time)
     return lambda event: interaction_http_result(
-        door.answer(*interaction_headers_and_body(event), time.time())
+        door.answer(*discord_interaction_headers_and_body(event), time.time())
     )
 
 

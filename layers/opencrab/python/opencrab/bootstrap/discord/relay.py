@@ -17,7 +17,7 @@ def run_discord_relay(way: "RelayWay") -> None:
     """Run the relay until the process is told to stop.
 
     Raises Unavailable if hikari or the token is missing, and the errors of
-    `gateways.discord_relay.bot.run_relay_bot`.
+    `gateways.discord_relay.bot.run_discord_relay_bot`.
     """
     if find_spec("hikari") is None:
         raise Unavailable(
@@ -28,7 +28,7 @@ def run_discord_relay(way: "RelayWay") -> None:
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.configuration.local_settings import LocalSettings
     from opencrab.domain.discord.community import Presence
-    from opencrab.gateways.discord_relay.bot import run_relay_bot
+    from opencrab.gateways.discord_relay.bot import run_discord_relay_bot
     from opencrab.gateways.discord_relay.connection import RelayConnection
 
     configured = LocalSettings(way.places).load({}, secret=FileSecrets(way.data).get)
@@ -43,7 +43,7 @@ def run_discord_relay(way: "RelayWay") -> None:
     def presences() -> "tuple[Presence, ...]":
         return tuple(Presence.model_validate(each) for each in way.presences())
 
-    run_relay_bot(
+    run_discord_relay_bot(
         RelayConnection(
             token=token,
             api=str(configured.get("gateway.discord.api")),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Interact = Callable[[Runtime, Delivery], MessageOutcome]
 
 
-def discord_worker(runtime: "Runtime") -> "Interact | None":
+def discord_worker_from_settings(runtime: "Runtime") -> "Interact | None":
     """Return the handler of queued interactions; None if Discord is disabled."""
     if runtime.discord is None or runtime.home.interactions is None:
         return None

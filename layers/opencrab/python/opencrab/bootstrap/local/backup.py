@@ -20,7 +20,7 @@ _EVERY = re.compile(r"([1-9][0-9]{0,4})([mhd])", re.ASCII)
 _LEAST_SECONDS = 600
 
 
-def local_backups() -> "Backups":
+def backups_of_local_installation() -> "Backups":
     """What takes, restores and checks backups here."""
     from opencrab.adapters.backup.backups import FolderBackups
     from opencrab.adapters.system_clock import SystemClock
@@ -28,7 +28,7 @@ def local_backups() -> "Backups":
     return FolderBackups(SystemClock())
 
 
-def local_backup_interval(every: str) -> timedelta | None:
+def backup_interval_of_local_server(every: str) -> timedelta | None:
     """How long after a backup the next one is due; None without scheduled backups."""
     if not every.strip():
         return None
@@ -43,21 +43,21 @@ def local_backup_interval(every: str) -> timedelta | None:
     return timedelta(seconds=seconds)
 
 
-def scheduled_backups(
+def scheduled_backups_of_local_server(
     configured: "Settings", data: Path, clock: "Clock"
 ) -> AbstractContextManager["BackupSchedule | None"]:
     """Within this block backups are taken as often as the settings say; None means never."""
     from opencrab.gateways.local.backup_schedule import BackupSchedule
 
-    rotation = local_backup_rotation(configured, data, clock)
+    rotation = backup_rotation_of_local_server(configured, data, clock)
     return nullcontext() if rotation is None else BackupSchedule(rotation.run_if_due, now=clock.now)
 
 
-def local_backup_rotation(
+def backup_rotation_of_local_server(
     configured: "Settings", data: Path, clock: "Clock"
 ) -> "BackupRotation | None":
     """Return the scheduled backups as configured; None means never."""
-    every = local_backup_interval(str(configured.get("backup.every")))
+    every = backup_interval_of_local_server(str(configured.get("backup.every")))
     keep = int(configured.get("backup.keep"))
     if every is None:
         return None

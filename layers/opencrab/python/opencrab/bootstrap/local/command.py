@@ -12,8 +12,11 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import __version__, settings
-from opencrab.bootstrap.local.models import LocalModels, Network, models_for_local_server
-from opencrab.bootstrap.local.owner_key import register_local_owner_key, write_local_secret_file
+from opencrab.bootstrap.local.models import LocalModels, Network, models_of_local_server
+from opencrab.bootstrap.local.owner_key import (
+    register_local_owner_key,
+    write_secret_for_local_server,
+)
 from opencrab.bootstrap.local.page_address import (
     PageAddress,
     local_page_address,
@@ -68,23 +71,23 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
     page = local_page_address(configured, options.host, port)
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.sqlite.home import open_sqlite_database
-    from opencrab.bootstrap.local.backup import scheduled_backups
-    from opencrab.bootstrap.local.model_watch import watch_for_local_models
+    from opencrab.bootstrap.local.backup import scheduled_backups_of_local_server
+    from opencrab.bootstrap.local.model_watch import watch_for_local_model_server
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
 
     os.umask(0o077)
     data = options.data
     secrets = FileSecrets(data)
-    thinking = models_for_local_server(secrets, options.provider, local.load)
+    thinking = models_of_local_server(secrets, options.provider, local.load)
     database = open_sqlite_database(data)
     network = Network()
     try:
         runtime = _runtime(local, configured, database, thinking, secrets, network=network)
         key_file = _owner_key_file(runtime, local, str(configured.get("owner.name")))
         place = _place(options, port, page, key_file)
-        with scheduled_backups(configured, data, runtime.clock) as backups:
+        with scheduled_backups_of_local_server(configured, data, runtime.clock) as backups:
             models = cast("ProviderModels", runtime.models)
-            with watch_for_local_models(
+            with watch_for_local_model_server(
                 models,
                 thinking,
                 partial(print_local_start_screen_line, "model_found", place.language),
@@ -108,7 +111,7 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
 
 
 def _owner_key_file(runtime: "Runtime", local: "LocalSettings", name: str) -> Path | None:
-    given = settings.owner_key() or settings.owner_key(local.variables)
+    given = settings.owner_key_setting() or settings.owner_key_setting(local.variables)
     return register_local_owner_key(runtime, local.places.data, name, given)
 
 
@@ -212,8 +215,8 @@ def _serve(
 ) -> None:
     from opencrab.adapters.answer_hub import AnswerHub
     from opencrab.adapters.sqlite.access import SqliteFeed
-    from opencrab.bootstrap.discord.bot import bot_of, own_discord_door
-    from opencrab.bootstrap.discord.worker import discord_worker
+    from opencrab.bootstrap.discord.bot import discord_bot_from_settings, own_discord_door
+    from opencrab.bootstrap.discord.worker import discord_worker_from_settings
     from opencrab.bootstrap.local.parts import add_local_server_parts
     from opencrab.bootstrap.local.search import local_search_indexing
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
@@ -222,17 +225,17 @@ def _serve(
     from opencrab.gateways.local.index_follower import IndexFollower
     from opencrab.gateways.local.machine import MachineReader
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
-    from opencrab.gateways.rest.app import create_app
+    from opencrab.gateways.rest.app import create_rest_app
 
     feed = SqliteFeed(database)
     watch = FeedWatch(feed)
     runtime = replace(runtime, answers=AnswerHub(watch.notify))
-    app = create_app(
+    app = create_rest_app(
         runtime,
         watch=watch,
         setup=setup,
         machine=MachineReader(),
-        bot=bot_of(configured),
+        bot=discord_bot_from_settings(configured),
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
     )
@@ -243,7 +246,7 @@ def _serve(
         _purging(runtime, database, configured_deleted_version_age(configured)),
         IndexFollower(feed, local_search_indexing(runtime), runtime.home.agents),
         workers=WORKERS,
-        interact=discord_worker(runtime),
+        interact=discord_worker_from_settings(runtime),
         price=configured_nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
@@ -257,7 +260,7 @@ def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place
     from opencrab.bootstrap.local.sign_in import local_sign_in_link
     from opencrab.bootstrap.local.start_screen import print_local_start_screen
 
-    write_local_secret_file(place.data / "instance", place.instance)
+    write_secret_for_local_server(place.data / "instance", place.instance)
     (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
     link = None
     if place.page is not None:
@@ -290,12 +293,12 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
         number = next(calls)
         if number % _PURGES_A_FLUSH == _PURGES_A_FLUSH - 1:
             from opencrab.adapters.sqlite.turn.call_retention import SqliteCallRetention
-            from opencrab.adapters.sqlite_pages.page_erasure import release_free_pages
+            from opencrab.adapters.sqlite_pages.page_erasure import release_free_sqlite_pages
 
             database.flush()
             if runtime.rules.calls_kept is not None:
                 SqliteCallRetention(database).purge(now - runtime.rules.calls_kept)
-            release_free_pages(database.write_transaction)
+            release_free_sqlite_pages(database.write_transaction)
         if isinstance(files, AttachedFiles) and number % _PURGES_AN_HOUR == 0:
             files.end_deleted_versions(now, kept)
 

@@ -15,7 +15,7 @@ from opencrab.ports.world import KeyPair
 WORLD_ID = "demo"
 
 
-def open_demo_world(folder: Path, seed: int) -> "LocalDemoWorld":
+def open_local_demo_world(folder: Path, seed: int) -> "LocalDemoWorld":
     """Open the demo world of a folder; a new one gets a key and begins from the seed."""
     store, envelopes = DemoStore(folder), Ed25519Envelopes()
     kept = store.identity()

@@ -20,10 +20,10 @@ def checks_of_running_local_server(configured: "Settings", data: Path, clock: "C
     """Return the checks of the computer on which this process serves a data folder."""
 
     def look(findings: "Findings") -> "Iterable[Check]":
-        from opencrab.bootstrap.local.backup import local_backup_rotation
+        from opencrab.bootstrap.local.backup import backup_rotation_of_local_server
         from opencrab.gateways.local.machine_checks import MachineChecks
 
-        rotation = local_backup_rotation(configured, data, clock)
+        rotation = backup_rotation_of_local_server(configured, data, clock)
         return MachineChecks(data, clock.now, rotation).of_running(findings)
 
     return look
@@ -59,15 +59,15 @@ def check_local_settings_together(local: "LocalSettings") -> "Settings":
     """
     from opencrab import settings
     from opencrab.adapters.local_files.secrets import FileSecrets
-    from opencrab.bootstrap.local.backup import local_backup_interval
+    from opencrab.bootstrap.local.backup import backup_interval_of_local_server
     from opencrab.bootstrap.local.models import configured_local_models
     from opencrab.bootstrap.rules import configured_engine_rules
 
     configured = local.load({})
     configured_engine_rules(configured)
-    local_backup_interval(str(configured.get("backup.every")))
+    backup_interval_of_local_server(str(configured.get("backup.every")))
     configured_local_models(FileSecrets(local.places.data), local.load)
-    settings.listed_models()
+    settings.public_prices_of_settings()
     return configured
 
 
@@ -102,13 +102,13 @@ def _of_config(findings: "Findings", local: "LocalSettings") -> "Iterator[Check]
 
 def _of_machine(findings: "Findings", local: "LocalSettings", url: str) -> "Iterable[Check]":
     from opencrab.adapters.system_clock import SystemClock
-    from opencrab.bootstrap.local.backup import local_backup_rotation
+    from opencrab.bootstrap.local.backup import backup_rotation_of_local_server
     from opencrab.domain.errors import Invalid
     from opencrab.gateways.local.machine_checks import MachineChecks
 
     clock, data = SystemClock(), local.places.data
     try:
-        rotation = local_backup_rotation(local.load({}), data, clock)
+        rotation = backup_rotation_of_local_server(local.load({}), data, clock)
     except Invalid:
         rotation = None  # the check of the configuration says so
     return MachineChecks(data, clock.now, rotation).of_stopped(findings, url)
@@ -117,13 +117,13 @@ def _of_machine(findings: "Findings", local: "LocalSettings", url: str) -> "Iter
 def _of_model(findings: "Findings", local: "LocalSettings") -> "Iterator[Check]":
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.providers.registry import ProviderModels
-    from opencrab.bootstrap.local.models import Network, models_for_local_server
+    from opencrab.bootstrap.local.models import Network, models_of_local_server
     from opencrab.domain.errors import Invalid
     from opencrab.engine.installation.model_checks import WAIT_SECONDS
 
     try:
         secrets = FileSecrets(local.places.data)
-        thinking = models_for_local_server(secrets, None, local.load)
+        thinking = models_of_local_server(secrets, None, local.load)
         network = Network()
         models = ProviderModels(thinking.again, network.transport)
         name = models.routing.default

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opencrab.ports.init_system import InitSystem
 
 
-def command() -> None:
+def run_local_command() -> None:
     """Run the `opencrab` command."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed; its number would go to the next file
@@ -39,8 +39,8 @@ def command() -> None:
 
 def _program() -> "Callable[[], object]":
     gc.disable()  # what loads now stays: looking for garbage in it only takes time
-    from opencrab.bootstrap.local.backup import local_backups
-    from opencrab.gateways.cli.app import build_cli
+    from opencrab.bootstrap.local.backup import backups_of_local_installation
+    from opencrab.gateways.cli.app import build_cli_app
     from opencrab.gateways.cli.terminal.options import Options
 
     gc.enable()
@@ -51,12 +51,12 @@ def _program() -> "Callable[[], object]":
         relay=_relay,
         simulation=_simulation,
         demo_world=_demo_world,
-        backups=local_backups,
+        backups=backups_of_local_installation,
         examine=_examine_stopped,
         configuration=_configuration,
         init_system=_init_system,
     )
-    return build_cli(_up, outside)
+    return build_cli_app(_up, outside)
 
 
 def _init_system() -> "InitSystem | None":
@@ -99,9 +99,9 @@ def _simulation(
 
 
 def _demo_world(folder: "Path", seed: int, /) -> "DemoWorldProcess":
-    from opencrab.bootstrap.local.demo_world import open_demo_world
+    from opencrab.bootstrap.local.demo_world import open_local_demo_world
 
-    return open_demo_world(folder, seed)
+    return open_local_demo_world(folder, seed)
 
 
 def _configuration(places: "SettingsPaths", /) -> "Configuration":
@@ -120,7 +120,7 @@ def _sheet() -> "PriceSheet":
     from opencrab import settings
     from opencrab.domain.usage.aws_cost import PriceSheet
 
-    return PriceSheet.of(settings.aws_pricing())
+    return PriceSheet.of(settings.aws_pricing_settings())
 
 
 def _examine_stopped(places: "SettingsPaths", url: str, /) -> "tuple[Check, ...]":
@@ -139,14 +139,14 @@ def _newest_prices(
     places: "SettingsPaths",
 ) -> "NewPrices":
     """Fetch today's model prices from the public list."""
-    from opencrab.adapters.providers.catalogue.prices import newest_catalogue_prices
+    from opencrab.adapters.providers.catalogue.prices import newest_provider_prices
     from opencrab.bootstrap.configuration.local_settings import LocalSettings
     from opencrab.bootstrap.local.models import Network
 
     url = str(LocalSettings(places).load({}).get("llm.prices_url"))
     network, today = Network(), _now().date()
     try:
-        return newest_catalogue_prices(
+        return newest_provider_prices(
             network.transport(), url, known, today, limits=limits, allow_lower=allow_lower
         )
     finally:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from opencrab.bootstrap.local.models import LocalModels
 
 
-def watch_for_local_models(
+def watch_for_local_model_server(
     models: "ProviderModels",
     thinking: "LocalModels",
     say: Callable[..., object],

@@ -59,7 +59,7 @@ class Network:
             self._client.close()
 
 
-def models_for_local_server(
+def models_of_local_server(
     secrets: "Secrets",
     provider: str | None,
     load: "Callable[..., Settings]" = settings.load_settings,
@@ -116,18 +116,18 @@ def configured_local_models(
     secrets: "Secrets", load: "Callable[..., Settings]" = settings.load_settings
 ) -> "ModelsSettings":
     """Read the models again from files, environment and stored keys."""
-    from opencrab.adapters.providers.catalogue.configuration import model_catalogue_settings
+    from opencrab.adapters.providers.catalogue.configuration import provider_catalogue_settings
     from opencrab.bootstrap.llm import configured_llm_table
 
     secrets.forget()
     account = settings_of_aws()
     configured = load({}, secret=lambda name: secrets.get(name) or account.variable(name))
-    known = model_catalogue_settings(
+    known = provider_catalogue_settings(
         configured_llm_table(configured),
         configured.pricing,
         configured.absent_below("llm.providers"),
         key_names=configured.variables_of("api_key", "llm.providers"),
-        listing=settings.listed_models,
+        listing=settings.public_prices_of_settings,
         stored_key=secrets.get,
     )
     return models_signed_for_aws(known, account, by_choice=True)

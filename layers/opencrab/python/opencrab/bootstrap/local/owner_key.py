@@ -29,11 +29,11 @@ def register_local_owner_key(
             register_api_key(runtime, name=name, scope=Scope.OWNER, secret=secret)
             return path
     secret, _ = create_api_key(runtime, name=name, scope=Scope.OWNER)
-    write_local_secret_file(path, secret)
+    write_secret_for_local_server(path, secret)
     return path
 
 
-def write_local_secret_file(path: Path, secret: str) -> None:
+def write_secret_for_local_server(path: Path, secret: str) -> None:
     """Write a secret into a file that only its user may read."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -15,7 +15,7 @@ def add_local_server_parts(
     from opencrab.bootstrap.local.doctor import checks_of_running_local_server
     from opencrab.bootstrap.websocket import configured_local_websocket
     from opencrab.bootstrap.world import LaterWorldGate
-    from opencrab.gateways.rest.app import withhold_page
+    from opencrab.gateways.rest.app import withhold_page_from_rest_app
     from opencrab.gateways.rest.local_parts import (
         offer_conversation_websocket,
         offer_installation_machine_checks,
@@ -23,7 +23,7 @@ def add_local_server_parts(
     )
 
     if not configured.get("dashboard.enabled"):
-        withhold_page(app)
+        withhold_page_from_rest_app(app)
     offer_conversation_websocket(app, configured_local_websocket(configured, runtime))
     offer_world_connections(app, LaterWorldGate(runtime))
     offer_installation_machine_checks(

@@ -44,5 +44,7 @@ def local_sign_in_link(
 
 
 def _owner_key(key_file: Path | None) -> str:
-    given = settings.owner_key() if key_file is None else key_file.read_text(encoding="utf-8")
+    given = (
+        settings.owner_key_setting() if key_file is None else key_file.read_text(encoding="utf-8")
+    )
     return (given or "").strip()

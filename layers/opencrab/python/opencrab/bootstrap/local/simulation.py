@@ -33,11 +33,11 @@ def run_local_day_simulation(
     With more agents than founders the founders repeat. `tell` is called after every hour. Raises
     Invalid for a number out of range.
     """
-    from opencrab.adapters.providers.scripted.player import breakers_among
+    from opencrab.adapters.providers.scripted.player import scripted_breakers_among
     from opencrab.engine.agents.creation import create_agent
     from opencrab.engine.agents.presets import agent_from_preset, founder_presets
     from opencrab.engine.simulation.day import MOST_AGENTS, MOST_HOURS, simulate_day
-    from opencrab.engine.simulation.owner import OWNER, instructed_agent
+    from opencrab.engine.simulation.owner import OWNER, simulated_agent_of_owner
 
     if not 1 <= agents <= MOST_AGENTS:
         raise Invalid(f"--agents must be from 1 to {MOST_AGENTS}, not {agents}", field="agents")
@@ -51,7 +51,7 @@ def run_local_day_simulation(
     # With more agents than founders they repeat, with a number: promises are kept by name.
     rounds = [place // len(known) for place in range(agents)]
     called = [f"{name} {n + 1}" if n else name for name, n in zip(called, rounds, strict=True)]
-    breakers = breakers_among(seed, tuple(called))
+    breakers = scripted_breakers_among(seed, tuple(called))
     with (
         _quietly(),
         TemporaryDirectory() as folder,
@@ -59,7 +59,7 @@ def run_local_day_simulation(
     ):
         names = dict[str, str]()
         for place, (preset, name) in enumerate(zip(founders, called, strict=True)):
-            new = instructed_agent(agent_from_preset(preset, language, name), place)
+            new = simulated_agent_of_owner(agent_from_preset(preset, language, name), place)
             agent_id = f"founder-{place + 1:04d}"
             names[agent_id] = create_agent(runtime, new, owner=OWNER, agent_id=agent_id).agent.name
         return simulate_day(
@@ -101,7 +101,7 @@ def simulated_local_installation(
     home, database = open_sqlite_home(
         folder, clock, files=files, blobs=LocalBlobs(folder), durable=False
     )
-    skills = FileSkills(settings.skills_folder())
+    skills = FileSkills(settings.skills_folder_setting())
     try:
         yield (
             Runtime(

@@ -90,7 +90,7 @@ def authority_permits(on_behalf_of: Authority, impact: Impact, *, for_peers: boo
     return impact in _IMPACTS[on_behalf_of]
 
 
-def clearance_level(on_behalf_of: Authority) -> int:
+def reading_clearance_of_authority(on_behalf_of: Authority) -> int:
     """Return how much a turn may read: 2 all its agent's data, 1 as a user, 0 as an outsider.
 
     Information found at one level is not disclosed at a lower one (ADR 0033).
@@ -98,6 +98,6 @@ def clearance_level(on_behalf_of: Authority) -> int:
     return _LEVELS[on_behalf_of]
 
 
-def taints_reading_turn(on_behalf_of: Authority) -> bool:
+def does_authority_taint_reader(on_behalf_of: Authority) -> bool:
     """Check whether words of a sender with this authority taint the turn that reads them."""
     return on_behalf_of in {Authority.PUBLIC, Authority.PEER}

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 _PORTS = {"http": 80, "https": 443}
 
 
-def origin_of(url: str) -> str:
+def browser_origin_of_url(url: str) -> str:
     """Return the scheme, host and port of a URL, or the text itself if it has no host."""
     try:
         parts = urlsplit(url)

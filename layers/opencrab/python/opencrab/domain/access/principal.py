@@ -93,7 +93,7 @@ def key_to_revoke(keys: Iterable[ApiKey], key_id: str) -> ApiKey:
     return found
 
 
-def remaining_owner(keys: Iterable[ApiKey], revoked: ApiKey) -> ApiKey | None:
+def remaining_owner_key(keys: Iterable[ApiKey], revoked: ApiKey) -> ApiKey | None:
     """Return an owner key that stays valid without the revoked one; None if none is needed.
 
     Raises Conflict if the revoked one is the last.

@@ -8,7 +8,7 @@ _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 _VALUE = re.compile(r"[!-~]{1,8192}")
 
 
-def require_secret(name: str, value: str) -> None:
+def require_storable_secret(name: str, value: str) -> None:
     """Raise Invalid if a secret's name or value cannot be stored.
 
     The messages quote neither: users confuse the two fields, so that a name may be a secret.

@@ -122,7 +122,7 @@ class Agent(Value):
         return self.status is not AgentStatus.RETIRED
 
 
-def aliases_selectable_by_agent(agent: Agent, routing: Routing) -> tuple[str, ...]:
+def agent_selectable_aliases(agent: Agent, routing: Routing) -> tuple[str, ...]:
     """Return the model aliases an agent may choose for itself; empty if self-selection is off."""
     allowed = routing.self_selection and agent.llm.self_selection is not False
     named = routing.selectable if agent.llm.selectable is None else agent.llm.selectable

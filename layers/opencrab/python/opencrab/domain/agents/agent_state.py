@@ -43,7 +43,7 @@ class AgentState(Value):
     pinned: Annotated[tuple[str, ...], Field(max_length=100)] = ()
 
 
-def is_skill_enabled_for_agent(
+def is_skill_in_agent_state(
     skill: StandardSkill, mind: AgentState, has_files: Callable[[str], bool] = lambda _folder: False
 ) -> bool:
     """Check whether an agent has a standard skill, by default or for the folder that it is about.
@@ -65,6 +65,6 @@ def skills_for_folders_of_agent(
         skill
         for skill in skills
         if skill.folder
-        and is_skill_enabled_for_agent(skill, mind, has_files)
+        and is_skill_in_agent_state(skill, mind, has_files)
         and has_files(skill.folder)
     )

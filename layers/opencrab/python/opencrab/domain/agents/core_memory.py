@@ -9,14 +9,14 @@ CORE_BYTES = 4 * 1024
 """The size limit of all core memories together: every turn reads and pays for them."""
 
 
-def agent_state_with_core_memory(mind: AgentState, memory: Memory) -> AgentState:
+def agent_with_core_memory(mind: AgentState, memory: Memory) -> AgentState:
     """Return the agent state with a memory added, replaced or removed among its core memories.
 
     A memory is held exactly if its category is core and it is not tainted. Raises Refused if the
     core memories would exceed their number (20) or size (4 KiB).
     """
     if memory.category != CORE or memory.tainted:
-        return agent_state_without_core_memory(mind, memory.id)
+        return agent_without_core_memory(mind, memory.id)
     held = CoreMemory(
         id=memory.id,
         content=memory.content,
@@ -36,7 +36,7 @@ def agent_state_with_core_memory(mind: AgentState, memory: Memory) -> AgentState
     return mind.replaced(core=core)
 
 
-def agent_state_without_core_memory(mind: AgentState, memory_id: str) -> AgentState:
+def agent_without_core_memory(mind: AgentState, memory_id: str) -> AgentState:
     """Return the agent state without a core memory; unchanged if it does not hold that memory."""
     if all(each.id != memory_id for each in mind.core):
         return mind

@@ -48,12 +48,12 @@ _PLACELESS = frozenset({"localtime", "posixrules", "Factory"})
 
 
 def _zone(name: str) -> str:
-    if not is_time_zone(name):
+    if not is_agent_time_zone_name(name):
         raise ValueError("must be an IANA time zone such as Asia/Tokyo or UTC")
     return name
 
 
-def is_time_zone(name: str) -> bool:
+def is_agent_time_zone_name(name: str) -> bool:
     """Check whether a name is that of an IANA time zone."""
     try:
         ZoneInfo(name)

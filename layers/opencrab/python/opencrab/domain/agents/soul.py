@@ -187,7 +187,7 @@ class Soul(Value, defer_build=False):
         return "\n".join(row for row in rows if row)
 
 
-def is_number_told(values: Value, name: str) -> bool:
+def is_soul_number_described(values: Value, name: str) -> bool:
     """Check whether a number of a part of a soul is in its prompt: if it does not read as neutral.
 
     `values` is the part: the personality, the social style or the drives.

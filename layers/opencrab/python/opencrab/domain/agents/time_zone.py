@@ -17,12 +17,12 @@ def agent_time_zone(agent: Agent, default: str) -> str:
     return default if hours is None else hours.zone
 
 
-def own_time_zone(heartbeat: Heartbeat) -> str | None:
+def time_zone_of_agent(heartbeat: Heartbeat) -> str | None:
     """Return the time zone that an agent has of its own; None for the installation's."""
     return None if heartbeat.active_hours is None else heartbeat.active_hours.zone
 
 
-def heartbeat_in_time_zone(heartbeat: Heartbeat, zone: str | None, default: str) -> Heartbeat:
+def agent_heartbeat_in_zone(heartbeat: Heartbeat, zone: str | None, default: str) -> Heartbeat:
     """Return heartbeat settings with another time zone; None for the installation's, `default`.
 
     Quiet hours stay, at the same hours of the clock in the new zone.
@@ -35,7 +35,7 @@ def heartbeat_in_time_zone(heartbeat: Heartbeat, zone: str | None, default: str)
     return heartbeat.replaced(active_hours=kept)
 
 
-def with_hours_in_zone(heartbeat: Heartbeat, zone: str) -> Heartbeat:
+def agent_heartbeat_with_hours_in_zone(heartbeat: Heartbeat, zone: str) -> Heartbeat:
     """Return heartbeat settings whose active hours are in this zone if they name none."""
     hours = heartbeat.active_hours
     if hours is None or "zone" in hours.model_fields_set:
@@ -43,21 +43,21 @@ def with_hours_in_zone(heartbeat: Heartbeat, zone: str) -> Heartbeat:
     return heartbeat.replaced(active_hours=hours.replaced(zone=zone))
 
 
-def local_time(moment: datetime, zone: str) -> datetime:
+def local_time_of_agent(moment: datetime, zone: str) -> datetime:
     """Convert a moment to the clock of a time zone."""
     return moment.astimezone(ZoneInfo(zone))
 
 
-def time_in_zone(moment: datetime, zone: str) -> str:
+def agent_time_in_zone(moment: datetime, zone: str) -> str:
     """Return a moment as day and time on the clock of a time zone."""
-    return f"{local_time(moment, zone):%Y-%m-%d %H:%M}"
+    return f"{local_time_of_agent(moment, zone):%Y-%m-%d %H:%M}"
 
 
-def start_in_zone(said: str, now: datetime, zone: str) -> datetime:
+def agent_day_start_in_zone(said: str, now: datetime, zone: str) -> datetime:
     """Return when a day begins in a time zone ('today', '2026-02-17'), or a time on its clock.
 
     Raises ValueError.
     """
-    text = f"{local_time(now, zone):%Y-%m-%d}" if said.strip() == "today" else said.strip()
+    text = f"{local_time_of_agent(now, zone):%Y-%m-%d}" if said.strip() == "today" else said.strip()
     moment = datetime.fromisoformat(text)
     return moment.replace(tzinfo=ZoneInfo(zone)) if moment.tzinfo is None else moment

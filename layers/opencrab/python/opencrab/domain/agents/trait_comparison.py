@@ -6,9 +6,9 @@ Each pair of answers is judged in both orders, because judges prefer a position 
 
 from enum import StrEnum
 
-from opencrab.domain.agents.soul import Drives, Personality, Soul, is_number_told
+from opencrab.domain.agents.soul import Drives, Personality, Soul, is_soul_number_described
 from opencrab.domain.errors import Invalid
-from opencrab.domain.statistics.confidence import wilson_interval
+from opencrab.domain.statistics.confidence import wilson_confidence_interval
 from opencrab.domain.value import Unit, Value
 
 QUESTIONS = 8
@@ -55,7 +55,7 @@ class TraitShare(Value):
         return TraitFinding.OPPOSITE if self.high < 0.5 else TraitFinding.NOT_SHOWN  # noqa: PLR2004
 
 
-def compared_souls(soul: Soul, name: TraitName) -> tuple[Soul, Soul]:
+def souls_of_trait_comparison(soul: Soul, name: TraitName) -> tuple[Soul, Soul]:
     """Return the soul with this number high, and with it low as far from neutral.
 
     The drives stay what they are. Raises Invalid if the number reads as neutral.
@@ -63,7 +63,7 @@ def compared_souls(soul: Soul, name: TraitName) -> tuple[Soul, Soul]:
     soul = soul.replaced(drives=soul.weights)
     part = _part_of(name)
     values = getattr(soul, part)
-    if not is_number_told(values, name.value):
+    if not is_soul_number_described(values, name.value):
         raise Invalid(
             f"{name.value} is neutral, so the prompt does not contain it",
             field="name",
@@ -82,11 +82,13 @@ def told_traits(soul: Soul) -> tuple[TraitName, ...]:
     """Return the numbers of a soul that its prompt contains."""
     soul = soul.replaced(drives=soul.weights)
     return tuple(
-        name for name in TraitName if is_number_told(getattr(soul, _part_of(name)), name.value)
+        name
+        for name in TraitName
+        if is_soul_number_described(getattr(soul, _part_of(name)), name.value)
     )
 
 
-def pair_share(verdicts: tuple[bool | None, bool | None]) -> float:
+def soul_trait_share_of_pair(verdicts: tuple[bool | None, bool | None]) -> float:
     """Return what two verdicts, one in each order, count for the version with the high number.
 
     True is for that version, None an unusable verdict. Without agreement it is one half.
@@ -95,10 +97,10 @@ def pair_share(verdicts: tuple[bool | None, bool | None]) -> float:
     return float(first) if first is not None and first is second else 0.5
 
 
-def trait_share(shares: list[float]) -> TraitShare:
+def soul_trait_share(shares: list[float]) -> TraitShare:
     """Return the mean of at least one pair's shares, with its Wilson interval."""
     share = sum(shares) / len(shares)
-    low, high = wilson_interval(share, len(shares))
+    low, high = wilson_confidence_interval(share, len(shares))
     return TraitShare(pairs=len(shares), share=share, low=low, high=high)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import StringConstraints
 
 from opencrab.domain.errors import Conflict
-from opencrab.domain.text.visible import visible_line, visible_text
+from opencrab.domain.text.visible import text_line_showing_hidden, text_showing_hidden
 from opencrab.domain.value import Value
 
 SHORT_HASH = 16
@@ -40,7 +40,7 @@ class TextChange(Value):
     after: str | None
 
 
-def exact_arguments(arguments: Mapping[str, Any]) -> str:
+def approval_call_arguments(arguments: Mapping[str, Any]) -> str:
     r"""Format all arguments as JSON, with hidden characters visible.
 
     A line break follows every `\n` inside a string, so that a file's content has its lines. It
@@ -48,7 +48,7 @@ def exact_arguments(arguments: Mapping[str, Any]) -> str:
     """
     text = json.dumps(arguments, ensure_ascii=False, indent=2)
     broken = _ESCAPE.sub(lambda found: found[0] + ("\n    " if found[1] == "n" else ""), text)
-    return visible_text(broken)
+    return text_showing_hidden(broken)
 
 
 def unified_diff_for_approval(change: TextChange) -> str:
@@ -56,7 +56,7 @@ def unified_diff_for_approval(change: TextChange) -> str:
     before, after = _lines(change.before), _lines(change.after)
     if change.before == change.after:
         return ""
-    name = visible_line(change.name)
+    name = text_line_showing_hidden(change.name)
     heads = (
         f"--- {'/dev/null' if change.before is None else name}",
         f"+++ {'/dev/null' if change.after is None else name}",
@@ -69,8 +69,8 @@ def approval_question_with_call(question: str, arguments: str, argument_hash: st
 
     No back tick of the question or the arguments can end the block that shows them.
     """
-    asked = question.replace("`", approval_backtick_mark(1))
-    shown = arguments.replace(_FENCE, approval_backtick_mark(3))
+    asked = question.replace("`", backtick_mark_for_approval(1))
+    shown = arguments.replace(_FENCE, backtick_mark_for_approval(3))
     hashed = f"SHA-256 `{approval_hash(argument_hash)}`"
     return f"{asked}\n{_FENCE}json\n{shown}\n{_FENCE}\n{hashed}"
 
@@ -81,7 +81,7 @@ def hash_shown_in_approval(text: str) -> str:
     return found[1] if found else ""
 
 
-def approval_backtick_mark(times: int) -> str:
+def backtick_mark_for_approval(times: int) -> str:
     """Return the mark of so many back ticks."""
     return f"⟨U+0060{f'×{times}' if times > 1 else ''}⟩"
 
@@ -101,7 +101,7 @@ def is_approval_hash_of(shown: str, argument_hash: str) -> bool:
     return shown in {argument_hash, approval_hash(argument_hash)}
 
 
-def require_shown_call(wanted: str, argument_hash: str, shown_hash: str | None) -> None:
+def require_shown_approval(wanted: str, argument_hash: str, shown_hash: str | None) -> None:
     """Raise Conflict if the decider saw another call than the approval is bound to."""
     if shown_hash is not None and not is_approval_hash_of(shown_hash, argument_hash):
         raise Conflict(
@@ -136,7 +136,7 @@ def _hunks(before: list[str], after: list[str]) -> Iterator[str]:
 def _diff_line(sign: str, line: str) -> str:
     """Format a line of a diff; one without an end says so, as in `diff`."""
     end = "" if line.endswith("\n") else f"\n{_UNENDED}"
-    return f"{sign}{visible_text(line.removesuffix(chr(10)))}{end}"
+    return f"{sign}{text_showing_hidden(line.removesuffix(chr(10)))}{end}"
 
 
 def _common(before: list[str], after: list[str]) -> int:

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.autonomy.curiosity import curiosity_pressure
+from opencrab.domain.autonomy.curiosity import autonomy_curiosity_pressure
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.value import Identifier, Value
@@ -82,7 +82,7 @@ def first_heartbeat_reason(reasons: tuple[BeatReason, ...], signs: VitalSigns) -
     return reasons[0]
 
 
-def is_autonomous_speech_in_cooldown(signs: VitalSigns, target: str, now: datetime) -> bool:
+def is_heartbeat_speech_in_cooldown(signs: VitalSigns, target: str, now: datetime) -> bool:
     """Check whether the agent's last speech on its own in a channel is too recent for another one.
 
     A time in the future, after a clock was set back, counts as long past.
@@ -103,13 +103,15 @@ def _is_mention_waiting(signs: VitalSigns, now: datetime) -> bool:
         return False
     if mention.channel is None or mention.authority in {Authority.OWNER, Authority.USER}:
         return True
-    return not is_autonomous_speech_in_cooldown(signs, mention.channel.target, now)
+    return not is_heartbeat_speech_in_cooldown(signs, mention.channel.target, now)
 
 
 def _curious(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> bool:
     if signs.exploring or not signs.heartbeat.acts_on_its_own:
         return False
     return (
-        curiosity_pressure(signs.lived_at, now, autonomy.curiosity_interval, signs.risk_tolerance)
+        autonomy_curiosity_pressure(
+            signs.lived_at, now, autonomy.curiosity_interval, signs.risk_tolerance
+        )
         > 1
     )

@@ -25,7 +25,7 @@ from opencrab.domain.autonomy.instruction_plan import (
 )
 from opencrab.domain.autonomy.schedule import next_schedule_time
 from opencrab.domain.errors import Invalid
-from opencrab.domain.turn.success_condition import parse_success_conditions
+from opencrab.domain.turn.success_condition import parse_turn_success_conditions
 from opencrab.domain.value import Received, Stripped, Value
 
 SHORTEST = timedelta(minutes=5)
@@ -50,7 +50,7 @@ class _Answer(Value):
     note: Annotated[Received, StringConstraints(max_length=NOTE)] = ""
 
 
-def parse_instruction_answer(
+def parse_autonomy_instruction_plan(
     text: str, *, now: datetime, zone: str, is_action: Callable[[str], bool]
 ) -> tuple[tuple[PlannedGoal, ...], str]:
     """Return the goals and the note of an answer; raises ValueError saying why it is none."""
@@ -82,7 +82,7 @@ def _goal(
     name = " ".join(said.name.split())
     goal = PlannedGoal(name=name, words=said.do.strip() or name)
     try:
-        found = parse_success_conditions(said.done_when)
+        found = parse_turn_success_conditions(said.done_when)
     except Invalid:
         found = ()
     known = [f"{kind}:{what}" for kind, what in found if kind == "file" or is_action(what)]

@@ -136,7 +136,7 @@ class InstructionPlan(Value):
         return self.replaced(goals=goals)
 
 
-def instruction_key(agent: Agent) -> str:
+def autonomy_instruction_plan_key(agent: Agent) -> str:
     """Return the fingerprint of what a plan is made from: instructions, purpose and language."""
     parts = (agent.heartbeat.instructions.strip(), agent.purpose.strip(), agent.language.value)
     return content_hash("\0".join(parts).encode())[:_KEY]
@@ -148,22 +148,22 @@ def instruction_schedule_id(key: str, goal: PlannedGoal) -> str:
     return f"{_ONE_TIME if goal.once else 'instr-'}{key}-{told}"
 
 
-def is_from_instructions(schedule: Schedule) -> bool:
+def is_instructed_schedule(schedule: Schedule) -> bool:
     """Check whether a schedule was made from instructions and not changed by its owner."""
     return schedule.version == 1 and _SCHEDULE.fullmatch(schedule.id) is not None
 
 
-def is_one_time(schedule: Schedule) -> bool:
+def is_one_time_schedule(schedule: Schedule) -> bool:
     """Check whether a schedule runs once."""
-    return is_from_instructions(schedule) and schedule.id.startswith(_ONE_TIME)
+    return is_instructed_schedule(schedule) and schedule.id.startswith(_ONE_TIME)
 
 
-def is_withdrawn(schedule: Schedule, agent: Agent) -> bool:
+def is_schedule_withdrawn(schedule: Schedule, agent: Agent) -> bool:
     """Check whether a schedule comes from instructions that its agent has no longer."""
     found = _SCHEDULE.fullmatch(schedule.id)
-    if found is None or not is_from_instructions(schedule):
+    if found is None or not is_instructed_schedule(schedule):
         return False
-    return not agent.heartbeat.acts_on_its_own or found[1] != instruction_key(agent)
+    return not agent.heartbeat.acts_on_its_own or found[1] != autonomy_instruction_plan_key(agent)
 
 
 def is_schedule_alike(schedule: Schedule, goal: PlannedGoal, zone: str) -> bool:

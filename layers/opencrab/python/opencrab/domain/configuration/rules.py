@@ -32,10 +32,12 @@ def _prime(value: int) -> SettingProblem | None:
 
 
 def _zone(value: str) -> SettingProblem | None:
-    from opencrab.domain.agents.heartbeat import is_time_zone  # noqa: PLC0415 - only if it is set
+    from opencrab.domain.agents.heartbeat import is_agent_time_zone_name  # noqa: PLC0415 - only if it is set
 
     name = value.strip()
-    return None if name in {"", "local"} or is_time_zone(name) else SettingProblem("zone")
+    return (
+        None if name in {"", "local"} or is_agent_time_zone_name(name) else SettingProblem("zone")
+    )
 
 
 def _interval(value: str) -> SettingProblem | None:

@@ -48,15 +48,15 @@ class AttachedKind:
     media_type: str
 
 
-def attachment_picture_media_type(content: bytes) -> str | None:
+def message_attachment_picture_type(content: bytes) -> str | None:
     """Return a picture's media type by its first bytes; None if it is not one of the four."""
     return next((kind for kind, at, mark in _MARKS if content[at : at + len(mark)] == mark), None)
 
 
-def judge_attachment(name: str, content: bytes) -> AttachedKind | AttachmentFault:
+def judge_message_attachment(name: str, content: bytes) -> AttachedKind | AttachmentFault:
     """Return what a file is, or why it cannot be attached; its name must not claim otherwise."""
     ending = name.rpartition(".")[2].casefold() if "." in name else ""
-    picture = attachment_picture_media_type(content)
+    picture = message_attachment_picture_type(content)
     most = TEXT_FILE_BYTES if picture is None else PICTURE_BYTES
     if not content:
         return AttachmentFault.EMPTY
@@ -64,14 +64,14 @@ def judge_attachment(name: str, content: bytes) -> AttachedKind | AttachmentFaul
         return AttachmentFault.NO_PICTURE
     if picture is not None and ending in _TEXT_NAMES:
         return AttachmentFault.IS_PICTURE
-    if picture is None and not is_attachment_text(content):
+    if picture is None and not is_message_attachment_text(content):
         return AttachmentFault.NOT_TEXT
     if len(content) > most:
         return AttachmentFault.TOO_LARGE
     return AttachedKind("file", "text/plain") if picture is None else AttachedKind("image", picture)
 
 
-def is_attachment_text(content: bytes) -> bool:
+def is_message_attachment_text(content: bytes) -> bool:
     """Check whether a content is text in UTF-8."""
     try:
         return "\x00" not in content.decode("utf-8")
@@ -79,6 +79,6 @@ def is_attachment_text(content: bytes) -> bool:
         return False
 
 
-def attachment_name(name: str) -> str:
+def message_attachment_name(name: str) -> str:
     """Return the name under which a file is stored: without folders and white space."""
     return "-".join(_SEPARATOR.split(name)[-1].split())

@@ -56,10 +56,11 @@ class BotRun(Value):
 
         After an unanswered message none is answered until bots were quiet for the whole window.
         """
-        marks = conversation_message_minhash(text)
+        marks = minhash_of_conversation_message(text)
         recent = tuple(each for each in self.heard if abs(at - each.at) < WINDOW)
         alike = (
-            sum(conversation_minhash_similarity(each.marks, marks) >= NEARLY for each in recent) + 1
+            sum(similarity_of_conversation_messages(each.marks, marks) >= NEARLY for each in recent)
+            + 1
         )
         muted = bool(recent) and not recent[-1].answered
         answered = not muted and len(recent) < MOST and alike < ALIKE
@@ -71,7 +72,7 @@ class BotRun(Value):
         return BotRun(heard=tuple(each for each in self.heard if each.at > at))
 
 
-def conversation_message_minhash(text: str) -> tuple[str, ...]:
+def minhash_of_conversation_message(text: str) -> tuple[str, ...]:
     """Compute a sorted sample of a text's term hashes, the same for the same text (MinHash).
 
     All numbers hash alike: a counter or a time of day does not make a message different. A text
@@ -82,7 +83,7 @@ def conversation_message_minhash(text: str) -> tuple[str, ...]:
     return tuple(sorted(map(_mark, found))[:_MARKS])
 
 
-def conversation_minhash_similarity(one: tuple[str, ...], other: tuple[str, ...]) -> float:
+def similarity_of_conversation_messages(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     """Estimate from two MinHash samples the share of terms in common, 0 to 1."""
     lowest = set(sorted({*one, *other})[:_MARKS])
     return len(lowest.intersection(one).intersection(other)) / len(lowest)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from opencrab.domain.access.authority import Authority, Source, taints_reading_turn
+from opencrab.domain.access.authority import Authority, Source, does_authority_taint_reader
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.identifier import turn_id
 from opencrab.domain.value import (
@@ -17,7 +17,7 @@ from opencrab.domain.value import (
     ShortText,
     Text,
     Value,
-    plain_name,
+    plain_name_value,
 )
 
 PARTS = 16
@@ -76,7 +76,7 @@ class Channel(Value):
     """
 
     kind: Identifier
-    address: Annotated[str, StringConstraints(max_length=500), AfterValidator(plain_name)]
+    address: Annotated[str, StringConstraints(max_length=500), AfterValidator(plain_name_value)]
     awaited: bool = False
 
     @property
@@ -219,7 +219,7 @@ class Line(Value):
         """
         if self.taint or self.speaker_id == agent_id:
             return self.taint
-        return self.from_agent or taints_reading_turn(self.authority)
+        return self.from_agent or does_authority_taint_reader(self.authority)
 
     def without_content(self) -> "Line":
         """Return the line without content and speaker: place, group, kind and time remain."""

@@ -6,8 +6,12 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, conversation_minhash_similarity
-from opencrab.domain.conversation.unanswered import Unanswered, unanswered_messages_without_turn
+from opencrab.domain.conversation.loop_guard import (
+    ALIKE,
+    NEARLY,
+    similarity_of_conversation_messages,
+)
+from opencrab.domain.conversation.unanswered import Unanswered, messages_left_unanswered
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
@@ -256,7 +260,7 @@ class Session(Value):
         if self.status is SessionStatus.ENDED:
             raise Conflict(f"session {self.id!r} has ended", cure="start a new session")
         left = tuple(each for each in self.all_time_agent_ids if each not in agent_ids)
-        require_seats_left(len(agent_ids) + len(left))
+        require_seats_left_in_session(len(agent_ids) + len(left))
         known = {participant.agent_id: participant for participant in self.participants}
         leads = self.facilitator_id in agent_ids
         mode = self.mode
@@ -281,7 +285,7 @@ class Session(Value):
         return _over(self, Ending.BY_HAND, now)
 
 
-def require_seats_left(count: int) -> None:
+def require_seats_left_in_session(count: int) -> None:
     """Raise Conflict if more agents than allowed would ever take part in one session."""
     if count > PARTICIPANTS:
         raise Conflict(
@@ -306,7 +310,7 @@ def _count_turn(session: Session, change: SessionChange, now: datetime) -> Sessi
         spent_micro_usd=session.spent_micro_usd + change.spent_micro_usd,
         speeches=speeches,
         updated_at=now,
-        unanswered=unanswered_messages_without_turn(session.unanswered, change.turn_id),
+        unanswered=messages_left_unanswered(session.unanswered, change.turn_id),
     )
     return _update_discussion(counted, change) if session.discusses else counted
 
@@ -382,5 +386,7 @@ def _says_it_again(change: SessionChange, earlier: tuple[Marks, ...]) -> bool:
     """Check whether two of the last speeches said nearly the same as this change's speech."""
     if not change.marks:
         return False
-    alike = sum(conversation_minhash_similarity(each, change.marks) >= NEARLY for each in earlier)
+    alike = sum(
+        similarity_of_conversation_messages(each, change.marks) >= NEARLY for each in earlier
+    )
     return alike + 1 >= ALIKE

@@ -22,7 +22,7 @@ class UnansweredMessage(NamedTuple):
 Unanswered = tuple[UnansweredMessage, ...]
 
 
-def with_message(waiting: Unanswered, added: UnansweredMessage) -> Unanswered:
+def with_unanswered_message(waiting: Unanswered, added: UnansweredMessage) -> Unanswered:
     """Return the messages with one more, without the oldest if they are too many."""
     kept, room = [added], TURNS - len(added.turn_ids)
     for each in reversed(waiting[-MESSAGES + 1 :]):
@@ -33,7 +33,7 @@ def with_message(waiting: Unanswered, added: UnansweredMessage) -> Unanswered:
     return tuple(kept)
 
 
-def unanswered_messages_without_turn(waiting: Unanswered, turn_id: str) -> Unanswered:
+def messages_left_unanswered(waiting: Unanswered, turn_id: str) -> Unanswered:
     """Return the messages without a turn that has ended."""
     left = (
         each._replace(turn_ids=tuple(other for other in each.turn_ids if other != turn_id))
@@ -42,12 +42,12 @@ def unanswered_messages_without_turn(waiting: Unanswered, turn_id: str) -> Unans
     return tuple(each for each in left if each.turn_ids)
 
 
-def encode_unanswered_messages(waiting: Unanswered) -> str:
+def encode_messages_left_unanswered(waiting: Unanswered) -> str:
     """Return the text that is stored: a line for each message."""
     return "\n".join(" ".join((each.person, *each.turn_ids)) for each in waiting)
 
 
-def decode_unanswered(text: str) -> Unanswered:
+def decode_messages_left_unanswered(text: str) -> Unanswered:
     """Parse the text that is stored."""
     words = (line.split(" ") for line in text.splitlines())
     return tuple(UnansweredMessage(person, tuple(turn_ids)) for person, *turn_ids in words)

@@ -148,10 +148,10 @@ class InteractionReply(Value):
 
     def is_open(self, now: datetime) -> bool:
         """Check whether the token is still valid: 15 minutes after the interaction."""
-        return now < snowflake_time(self.id) + TOKEN_LIVES
+        return now < time_of_discord_snowflake(self.id) + TOKEN_LIVES
 
 
-def member_authority(person: Person, community: Community, presence: Presence | None) -> Authority:
+def discord_authority(person: Person, community: Community, presence: Presence | None) -> Authority:
     """Return the authority of turns that this person starts; public if no list has them."""
     lists = (community,) if presence is None else (community, presence)
     if any(person.id in each.owner_ids for each in lists):
@@ -176,7 +176,7 @@ def discord_address(channel: Channel) -> tuple[str, str | None]:
     return channel_id, interaction_id or None
 
 
-def snowflake_time(snowflake: str) -> datetime:
+def time_of_discord_snowflake(snowflake: str) -> datetime:
     """Return the time at which a snowflake was made."""
     milliseconds = (int(snowflake) >> 22) + _EPOCH_MILLISECONDS
     return datetime.fromtimestamp(milliseconds / 1_000, UTC)

@@ -25,7 +25,7 @@ class SentFile(Value):
     url: Annotated[Text, StringConstraints(max_length=URL_CHARACTERS)] = ""
 
 
-def sent_file_name(filename: str, title: str = "") -> str:
+def discord_file_name(filename: str, title: str = "") -> str:
     """Return the name that its sender gave a file, cut to the length of a name.
 
     Discord takes other characters than ASCII's out of `filename`, and keeps them in `title`, which

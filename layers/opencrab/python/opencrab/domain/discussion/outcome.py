@@ -119,7 +119,7 @@ def discussion_partners(session: Session) -> tuple[str, ...]:
     )
 
 
-def outcome_writers(session: Session) -> tuple[str, ...]:
+def discussion_outcome_writers(session: Session) -> tuple[str, ...]:
     """Return who may write the outcome, the first choice first.
 
     The facilitator, or without one the last speaker; then the others in the order of their seats.
@@ -129,7 +129,7 @@ def outcome_writers(session: Session) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in (*first, *able) if each in able))
 
 
-def same_participant_name(one: str, other: str) -> bool:
+def same_discussion_participant_name(one: str, other: str) -> bool:
     """Check whether two names are the same to a reader: width, case and hidden characters aside."""
     return _name_key(one) == _name_key(other)
 
@@ -138,17 +138,17 @@ def _name_key(name: str) -> str:
     return unicodedata.normalize("NFKC", text_on_one_line(name)).casefold()
 
 
-def is_outcome_turn(turn: Turn) -> bool:
+def is_discussion_outcome_turn(turn: Turn) -> bool:
     """Check whether a turn was asked to write the outcome of its session."""
     return _answers(turn, OUTCOME_REQUEST)
 
 
-def is_task_answer_turn(turn: Turn) -> bool:
+def is_discussion_task_answer_turn(turn: Turn) -> bool:
     """Check whether a turn was asked if its agent takes over tasks of its session's outcome."""
-    return _answers(turn, task_request_id(turn.agent_id))
+    return _answers(turn, discussion_task_request_id(turn.agent_id))
 
 
-def task_request_id(agent_id: str) -> str:
+def discussion_task_request_id(agent_id: str) -> str:
     """Return the source id of the message that asks an agent whether it takes its tasks over."""
     return f"tasks#{agent_id}"
 

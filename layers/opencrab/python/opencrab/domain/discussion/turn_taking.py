@@ -47,7 +47,7 @@ def discussion_seat_offset(seat: int) -> int:
     return prime
 
 
-def speaking_hazard(soul: Soul, *, named: bool) -> float:
+def discussion_speaking_hazard(soul: Soul, *, named: bool) -> float:
     """Compute how likely an agent speaks up, from 0 to 0.9 (Kingdom: a hazard from personality).
 
     0.2·extraversion + 0.15·(assertiveness + 1)/2 + 0.15·collaboration, and 0.4 if the agent was
@@ -58,7 +58,7 @@ def speaking_hazard(soul: Soul, *, named: bool) -> float:
     return drawn + COLLABORATION * soul.weights.collaboration + (NAMED if named else 0.0)
 
 
-def first_floor_contender(contenders: Iterable[Contender]) -> str | None:
+def first_discussion_floor_contender(contenders: Iterable[Contender]) -> str | None:
     """Return the id of the agent that gets the floor, None without contenders.
 
     The facilitator comes first, then who is ready and waits least, then the lower seat.
@@ -87,7 +87,7 @@ def discussion_floor_ready_at(
     return spoken_at + timedelta(seconds=autonomy.own_speech_seconds)
 
 
-def is_participant_named(name: str, text: str) -> bool:
+def is_discussion_participant_named(name: str, text: str) -> bool:
     """Check whether a text names an agent; ASCII names as whole words, others anywhere."""
     name, text = _plain(name), _plain(text)
     if not name.isascii():

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from opencrab.domain.text.query import has_only_common_words
+from opencrab.domain.text.query import has_text_only_common_words
 
 if TYPE_CHECKING:
     from opencrab.domain.erasure.stored_text import StoredTextFilter
@@ -57,7 +57,7 @@ class ErasureFingerprints:
     def add_name(self, *names: str) -> None:
         """Add names of the erased person, except names that too many people may have."""
         for name in map(_normalize_text, names):
-            if len(self.names) < MOST_NAMES and is_identifying_name(name):
+            if len(self.names) < MOST_NAMES and _is_identifying_name(name):
                 self.names[name] = None
 
     def add_others(self, *names: str) -> None:
@@ -68,7 +68,7 @@ class ErasureFingerprints:
         """Add the longer sentences of erased texts; `whole` adds each text as a whole too."""
         for text in texts:
             told = {
-                _digest(each): each for each in _sentences(text) if is_distinctive_sentence(each)
+                _digest(each): each for each in _sentences(text) if _is_distinctive_sentence(each)
             }
             told = {digest: each for digest, each in told.items() if digest not in self.common}
             if whole and text.strip():
@@ -119,7 +119,7 @@ class ErasureFingerprints:
         return whole or any(_digest(each) in self.sentences for each in _sentences(text))
 
 
-def is_identifying_name(name: str) -> bool:
+def _is_identifying_name(name: str) -> bool:
     """Check whether a name is long enough to identify one person and is no common word.
 
     That is 2 kanji, 3 kana or 4 letters, or a mixture of that weight; names of digits need 8.
@@ -127,29 +127,29 @@ def is_identifying_name(name: str) -> bool:
     folded = _normalize_text(name)
     if folded.isdigit():
         return len(folded) >= _NUMBER_DIGITS
-    return sum(map(_weight, folded)) >= _NAME_WEIGHT and not has_only_common_words(folded)
+    return sum(map(_weight, folded)) >= _NAME_WEIGHT and not has_text_only_common_words(folded)
 
 
 def erasure_sentence_digests(text: str) -> set[str]:
     """Hash the longer sentences of a text, for comparison."""
-    return {_digest(each) for each in _sentences(text) if is_distinctive_sentence(each)}
+    return {_digest(each) for each in _sentences(text) if _is_distinctive_sentence(each)}
 
 
-def is_distinctive_sentence(sentence: str) -> bool:
+def _is_distinctive_sentence(sentence: str) -> bool:
     """Check whether a sentence is long enough to identify its author."""
     return sum(2 if ord(letter) >= _WIDE else 1 for letter in sentence) >= SENTENCE_WEIGHT
 
 
-def texts_in_json(value: object) -> Iterable[str]:
+def erasable_texts_in_json(value: object) -> Iterable[str]:
     """Yield all texts in a value from JSON; text that is JSON itself without its escapes."""
     if isinstance(value, str):
         yield value.replace("\\n", "\n").replace('\\"', '"')
     elif isinstance(value, Mapping):
         for inner in value.values():
-            yield from texts_in_json(inner)
+            yield from erasable_texts_in_json(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from texts_in_json(inner)
+            yield from erasable_texts_in_json(inner)
 
 
 def _sentences(text: str) -> Iterable[str]:

@@ -15,7 +15,7 @@ _FOUND = re.compile(r"(?<![^\s,、。(（])(file|task):([^\s,、。)）]+)")
 _TASK = re.compile(r"G[1-9][0-9]{0,5}-T[1-9][0-9]?")
 
 
-def parse_conditions(text: str) -> tuple[tuple[str, str], ...]:
+def parse_goal_conditions(text: str) -> tuple[tuple[str, str], ...]:
     """Return the kind and name of each condition in a text; raises Invalid for a bad one."""
     return tuple(
         (kind, _validate_condition_name(kind, name.rstrip(".;")))
@@ -23,11 +23,11 @@ def parse_conditions(text: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def require_checkable_conditions(tasks: tuple[PlannedTask, ...]) -> None:
+def require_checkable_goal_conditions(tasks: tuple[PlannedTask, ...]) -> None:
     """Raise Invalid if a condition of the plan can never hold as written."""
     for task in tasks:
-        parse_conditions(task.precondition)
-        parse_conditions(task.postcondition)
+        parse_goal_conditions(task.precondition)
+        parse_goal_conditions(task.postcondition)
 
 
 def first_unmet_goal_condition(
@@ -39,7 +39,7 @@ def first_unmet_goal_condition(
     """
     holds = {"file": has_file, "task": is_done}
     try:
-        found = parse_conditions(text)
+        found = parse_goal_conditions(text)
     except Invalid as error:
         return error.message
     return next((f"{kind}:{name}" for kind, name in found if not holds[kind](name)), None)

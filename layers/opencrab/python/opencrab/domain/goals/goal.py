@@ -247,7 +247,7 @@ class Goal(Value):
         """
         if self.has_only_words or not (self.tasks or self.status is GoalStatus.COMPLETED):
             return 0
-        return goal_task_completion_percent(self.tasks)
+        return _goal_task_completion_percent(self.tasks)
 
     def task(self, task_id: str) -> Task | None:
         """Return the task with this id, or None if the goal does not have it."""
@@ -351,14 +351,14 @@ def _dependency_order(tasks: tuple[PlannedTask, ...]) -> list[int]:
     return order
 
 
-def goal_task_completion_percent(tasks: Iterable[Task]) -> int:
+def _goal_task_completion_percent(tasks: Iterable[Task]) -> int:
     """Compute the share of tasks that are done, in whole percent; 100 without tasks."""
     listed = tuple(tasks)
     done = sum(task.status is TaskStatus.DONE for task in listed)
     return 100 * done // len(listed) if listed else 100
 
 
-def task_message(task: Task) -> str:
+def goal_task_message(task: Task) -> str:
     """Format the message about a task's end."""
     if task.status is TaskStatus.FAIL:
         return f"[{task.id}] FAIL {task.name} / {task.cause}"

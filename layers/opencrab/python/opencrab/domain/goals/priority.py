@@ -35,7 +35,7 @@ class Score(Value):
 
 
 @lru_cache(maxsize=256)
-def priority_weights(drives: Drives) -> Terms:
+def goal_priority_weights(drives: Drives) -> Terms:
     """Compute the weight of each term from an agent's drives (Kingdom 10.2)."""
     return Terms(
         urgency=1.0,
@@ -54,7 +54,7 @@ def goal_priority(
     The sum of urgency, expected reward, capability match, novelty and social value, each times its
     weight. `capability` is used if the goal's capability match is unset.
     """
-    heavy, able = priority_weights(drives), worth.capability_match
+    heavy, able = goal_priority_weights(drives), worth.capability_match
     values = Terms(
         urgency=urgency,
         expected_reward=worth.expected_reward,
@@ -79,7 +79,7 @@ def goal_priority(
     )
 
 
-def deadline_urgency(deadline: datetime | None, created_at: datetime, now: datetime) -> Unit:
+def goal_deadline_urgency(deadline: datetime | None, created_at: datetime, now: datetime) -> Unit:
     """Compute a goal's urgency: 0 without a deadline, else the share of its time that is over.
 
     It is 1 from the deadline on, also if the deadline was already past at the beginning.
@@ -93,7 +93,7 @@ def deadline_urgency(deadline: datetime | None, created_at: datetime, now: datet
     return (now - created_at) / (deadline - created_at)
 
 
-def reaches_priority_at(
+def goal_priority_reached_at(
     worth: ValueEstimate,
     created_at: datetime,
     deadline: datetime | None,

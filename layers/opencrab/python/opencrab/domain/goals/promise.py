@@ -130,22 +130,22 @@ class PromiseBoard(Value):
         )
 
 
-def promise_id(session_id: str, number: int) -> str:
+def promised_goal_id(session_id: str, number: int) -> str:
     """Return the id of the promise to do a task of a discussion's outcome; also its session's."""
     return f"{_SESSION}{stable_id('promise', session_id, str(number))}"
 
 
-def is_promise_session(session_id: str) -> bool:
+def is_promised_goal_session(session_id: str) -> bool:
     """Check whether a session carries out a promise."""
     return session_id.startswith(_SESSION)
 
 
-def is_promised_goal(goal: Goal) -> bool:
+def is_goal_promised(goal: Goal) -> bool:
     """Check whether an agent took over a goal by a promise to others."""
-    return is_promise_session(goal.session_id)
+    return is_promised_goal_session(goal.session_id)
 
 
-def brief_promise(promise: Promise, names: Iterable[str]) -> BriefPromise:
+def brief_goal_promise(promise: Promise, names: Iterable[str]) -> BriefPromise:
     """Return a promise shortened; `names` are those of the agents that it was made to."""
     what = promise.what if len(promise.what) <= _WHAT else f"{promise.what[: _WHAT - 1]}…"
     return BriefPromise(
@@ -161,7 +161,7 @@ def brief_promise(promise: Promise, names: Iterable[str]) -> BriefPromise:
     )
 
 
-def settling_due_item(session_id: str, name: str, at: datetime) -> DueItem:
+def goal_promises_due_item(session_id: str, name: str, at: datetime) -> DueItem:
     """Return the due item that settles what an ended discussion has left to do, once per name.
 
     It is a floor of that discussion which asks nobody, so that the release before reads it.

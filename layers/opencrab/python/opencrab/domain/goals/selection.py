@@ -9,11 +9,11 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
 from opencrab.domain.goals.priority import (
     Score,
-    deadline_urgency,
+    goal_deadline_urgency,
     goal_priority,
-    reaches_priority_at,
+    goal_priority_reached_at,
 )
-from opencrab.domain.goals.promise import is_promised_goal
+from opencrab.domain.goals.promise import is_goal_promised
 from opencrab.domain.goals.value_estimate import ASPIRATIONS, OBJECTIVES, Horizon, ValueEstimate
 from opencrab.domain.value import Unit
 
@@ -46,7 +46,7 @@ FARTHEST = timedelta(days=3_660)
 
 def score_goal(goal: Goal, capability: Unit, drives: Drives, now: datetime) -> Score:
     """Compute a goal's present priority, term by term."""
-    pressing = deadline_urgency(goal.deadline, goal.created_at, now)
+    pressing = goal_deadline_urgency(goal.deadline, goal.created_at, now)
     return goal_priority(goal.worth, pressing, drives, capability)
 
 
@@ -70,7 +70,7 @@ def may_begin_goal(goal: Goal, *, unasked: bool) -> bool:
         return False
     if goal.pause is not None:
         return False
-    if (goal.authority is Authority.OWNER and goal.given) or is_promised_goal(goal):
+    if (goal.authority is Authority.OWNER and goal.given) or is_goal_promised(goal):
         return True
     return unasked and goal.authority in {Authority.OWNER, Authority.SELF}
 
@@ -80,7 +80,7 @@ def goal_begins_at(
 ) -> datetime | None:
     """Return when a goal reaches the threshold, or None if it never does."""
     worth = _fill_capability_match(goal.worth, capability)
-    reached = reaches_priority_at(worth, goal.created_at, goal.deadline, drives, threshold)
+    reached = goal_priority_reached_at(worth, goal.created_at, goal.deadline, drives, threshold)
     if reached is None:
         return None
     if not goal.given and goal.authority is not Authority.SELF:
@@ -106,7 +106,7 @@ def open_goal_limit(horizon: Horizon, authority: Authority) -> int:
     return OBJECTIVES if authority is Authority.OWNER else OBJECTIVES - OWNERS_PLACES
 
 
-def require_valid_deadline(deadline: datetime | None, now: datetime) -> None:
+def require_valid_goal_deadline(deadline: datetime | None, now: datetime) -> None:
     """Raise Invalid for a deadline without time zone, in the past or over ten years away."""
     if deadline is None:
         return

@@ -61,7 +61,7 @@ def analytics_days_of_period(period: Period, now: datetime) -> tuple[str, str]:
     return (BEGINNING if since is None else usage_tally_day(since)), usage_tally_day(now)
 
 
-def analytics_weeks_of_period(period: Period, now: datetime) -> Iterator[tuple[str, str]]:
+def weeks_of_analytics(period: Period, now: datetime) -> Iterator[tuple[str, str]]:
     """Yield the days of a period week by week, so that few tallies are in memory at once."""
     first, last = map(date.fromisoformat, analytics_days_of_period(period, now))
     while first <= last:
@@ -115,15 +115,15 @@ def group_analytics_figures(
         _add(counts.setdefault(_group(cell, by), {}), more)
     calls = sum(each.get("calls", 0) for each in counts.values())
     known = _qualities(evidence, by)
-    return {key: usage_figures(each, known.get(key), calls) for key, each in counts.items()}
+    return {key: analytics_of_counts(each, known.get(key), calls) for key, each in counts.items()}
 
 
-def usage_totals(cells: Mapping[CounterCell, Counts], evidence: Evidence) -> Figures:
+def analytics_totals(cells: Mapping[CounterCell, Counts], evidence: Evidence) -> Figures:
     """Compute the figures of all calls together."""
     counts: Counts = {}
     for more in cells.values():
         _add(counts, more)
-    return usage_figures(counts, evidence.worths.get(ALL), counts.get("calls", 0))
+    return analytics_of_counts(counts, evidence.worths.get(ALL), counts.get("calls", 0))
 
 
 def model_qualities_for_analytics(evidence: Evidence) -> dict[str, Estimate]:
@@ -134,7 +134,7 @@ def model_qualities_for_analytics(evidence: Evidence) -> dict[str, Estimate]:
     return {name: known for name, known in sorted(found.items()) if known is not None}
 
 
-def usage_figures(counts: Counts, quality: MomentSums | None, all_calls: int) -> Figures:
+def analytics_of_counts(counts: Counts, quality: MomentSums | None, all_calls: int) -> Figures:
     """Compute figures from counts; a ratio without a denominator is None or 0."""
     calls, cost = counts.get("calls", 0), counts.get("cost", 0)
     failed, timed = min(counts.get("failed", 0), calls), counts.get("timed", 0)

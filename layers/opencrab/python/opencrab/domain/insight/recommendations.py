@@ -16,12 +16,12 @@ from opencrab.domain.insight.figures import (
     analytics_counts_in_period,
     analytics_counts_of_days,
     analytics_model_of_answer_key,
+    analytics_of_counts,
     analytics_period_beginning,
     analytics_task_key,
+    analytics_totals,
     group_analytics_figures,
     model_qualities_for_analytics,
-    usage_figures,
-    usage_totals,
 )
 from opencrab.domain.learning.bandit import LEAST_JUDGED
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
@@ -148,7 +148,7 @@ class Comparison(Value):
     differences: tuple[QualityDifference, ...]
 
 
-def compute_usage_analytics(
+def analyze_calls_of_period(
     tallies: Iterable[DailyTally],
     evidence: Evidence,
     *,
@@ -171,13 +171,13 @@ def compute_usage_analytics(
         until=now,
         group_by=group_by,
         focus=focus,
-        totals=usage_totals(cells, evidence),
+        totals=analytics_totals(cells, evidence),
         groups=_sort_groups(group_analytics_figures(cells, evidence, group_by), focus),
         by_model=_sort_groups(group_analytics_figures(cells, evidence, Grouping.MODEL), focus),
         by_purpose=_sort_groups(group_analytics_figures(cells, evidence, Grouping.PURPOSE), focus),
         tasks=_sort_groups(group_analytics_figures(cells, evidence, None), focus),
         quality_by_model=model_qualities_for_analytics(evidence),
-        recommendations=recommendations(cells, evidence, choices or {}, focus),
+        recommendations=analytics_recommendations(cells, evidence, choices or {}, focus),
     )
 
 
@@ -218,7 +218,7 @@ def compare_models_for_analytics(
             for key, value in known.items()
             if analytics_model_of_answer_key(key) == name
         )
-        found.setdefault(name, usage_figures({}, sum(of, MomentSums()), 0))
+        found.setdefault(name, analytics_of_counts({}, sum(of, MomentSums()), 0))
     pairs = ((one, two) for place, one in enumerate(wanted) for two in wanted[place + 1 :])
     return Comparison(
         models={name: found[name] for name in wanted},
@@ -226,7 +226,7 @@ def compare_models_for_analytics(
     )
 
 
-def recommendations(
+def analytics_recommendations(
     cells: Mapping[CounterCell, Counts],
     evidence: Evidence,
     choices: Mapping[str, str],

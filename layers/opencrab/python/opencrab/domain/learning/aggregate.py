@@ -16,8 +16,8 @@ from opencrab.domain.learning.evidence import (
 )
 from opencrab.domain.learning.reward import TurnOpinion, turn_reward
 from opencrab.domain.learning.signals import ServedCalls, TurnSignals
-from opencrab.domain.statistics.confidence import MomentSums, moment_sums
-from opencrab.domain.statistics.off_policy import weigh_turns_by_propensity
+from opencrab.domain.statistics.confidence import MomentSums, sample_moment_sums
+from opencrab.domain.statistics.off_policy import propensity_weighted_sums
 from opencrab.domain.usage.ledger import Grouping
 from opencrab.domain.value import Value
 
@@ -52,7 +52,7 @@ def gather_evidence(
     `opinions` are about any turns, `grades` are self-given ones by metrics id, `later` are the
     turns of the next days, for what they correct and repeat. A turn that comes twice counts once.
     """
-    judged = judged_turns(signals, opinions, later)
+    judged = learning_rewards_of_turns(signals, opinions, later)
     return Evidence(
         turns=len(judged),
         judged=sum(each.worth is not None for each in judged),
@@ -66,7 +66,7 @@ def gather_evidence(
     )
 
 
-def judged_turns(
+def learning_rewards_of_turns(
     signals: Sequence[TurnSignals],
     opinions: Iterable[TurnOpinion],
     later: Sequence[TurnSignals] = (),
@@ -95,12 +95,12 @@ def judged_turns(
     )
 
 
-def evidence_subject(served: ServedCalls) -> str:
+def _evidence_subject(served: ServedCalls) -> str:
     """Return the key of evidence about a model: "purpose/task_type/model"."""
     return f"{served.purpose.value}/{served.task_type}/{served.model}"
 
 
-def skill_evidence_key(skill: str, model: str) -> str:
+def _skill_evidence_key(skill: str, model: str) -> str:
     """Return the key of evidence about a skill: "skill/model"."""
     return f"{skill}/{model}"
 
@@ -153,12 +153,12 @@ class _Model:
     def evidence(self) -> ModelEvidence:
         """Return the sums of all turns added so far."""
         return ModelEvidence(
-            quality=moment_sums(self.quality),
-            cost=moment_sums(self.cost),
-            latency=moment_sums(self.latency),
+            quality=sample_moment_sums(self.quality),
+            cost=sample_moment_sums(self.cost),
+            latency=sample_moment_sums(self.latency),
             turns=self.turns,
             failed=self.failed,
-            weighted=weigh_turns_by_propensity(self.drawn, self.missed),
+            weighted=propensity_weighted_sums(self.drawn, self.missed),
         )
 
 
@@ -174,7 +174,7 @@ def _models(turns: Iterable[JudgedTurn]) -> dict[str, ModelEvidence]:
     for turn in turns:
         by_subject = defaultdict[str, list[ServedCalls]](list)
         for served in turn.signals.served:
-            by_subject[evidence_subject(served)].append(served)
+            by_subject[_evidence_subject(served)].append(served)
         for subject, together in by_subject.items():
             first, outsider = together[0], turn.signals.outsider
             worth = None if first.chosen_by in _PICKED else turn.worth
@@ -242,12 +242,12 @@ def _skills(turns: Iterable[JudgedTurn]) -> dict[str, TreatedAndControl]:
             continue
         model, withheld = _first(turn.signals.served).model, set(turn.signals.held)
         for skill in withheld:
-            held[skill_evidence_key(skill, model)].append(turn.said)
+            held[_skill_evidence_key(skill, model)].append(turn.said)
         for skill in set(turn.signals.given) - withheld:
-            given[skill_evidence_key(skill, model)].append(turn.said)
+            given[_skill_evidence_key(skill, model)].append(turn.said)
     return {
         key: TreatedAndControl(
-            given=moment_sums(given.get(key, ())), held=moment_sums(held.get(key, ()))
+            given=sample_moment_sums(given.get(key, ())), held=sample_moment_sums(held.get(key, ()))
         )
         for key in sorted({*given, *held})
     }
@@ -257,8 +257,8 @@ def _memories(turns: Iterable[JudgedTurn]) -> TreatedAndControl:
     """Compare turns whose searches had memories to show, with and without them."""
     could = [each for each in turns if each.said is not None and each.signals.could_hide]
     return TreatedAndControl(
-        given=moment_sums(each.said or 0.0 for each in could if not each.signals.hidden),
-        held=moment_sums(each.said or 0.0 for each in could if each.signals.hidden),
+        given=sample_moment_sums(each.said or 0.0 for each in could if not each.signals.hidden),
+        held=sample_moment_sums(each.said or 0.0 for each in could if each.signals.hidden),
     )
 
 

@@ -121,7 +121,7 @@ def bandit_mixes(
     }
 
 
-def is_quality_below(before: Estimate, now: Estimate) -> bool:
+def is_learned_quality_below(before: Estimate, now: Estimate) -> bool:
     """Check whether quality after a change is significantly below the quality before it.
 
     The intervals are combined as in `domain.statistics.confidence.estimate_difference`.

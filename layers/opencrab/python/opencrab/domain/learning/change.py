@@ -114,9 +114,9 @@ MEMORIES = LearnedSubject(kind=AdjustmentKind.MEMORIES, name=_SEARCH)
 """The experiment with memories: whether turns do better if their searches show them."""
 
 
-def memory_holdout_percent(mind: AgentState, trials: TrialSettings) -> int:
+def learning_holdout_percent(mind: AgentState, trials: TrialSettings) -> int:
     """Return the percentage of turns whose searches hide memories; 0 if the owner ended that."""
-    return 0 if is_subject_pinned(mind, MEMORIES) else trials.memory_percent
+    return 0 if is_learning_pinned(mind, MEMORIES) else trials.memory_percent
 
 
 def mix_of(mind: AgentState, name: str) -> Mix | None:
@@ -135,7 +135,7 @@ def with_mix(mind: AgentState, mix: Mix) -> AgentState:
     return mind.replaced(mixes=tuple(sorted((*others, mix), key=lambda each: each.subject)))
 
 
-def without_mix(mind: AgentState, name: str) -> AgentState:
+def _without_mix(mind: AgentState, name: str) -> AgentState:
     """Return the agent state without the traffic split of a `purpose/task_type`."""
     return mind.replaced(mixes=tuple(each for each in mind.mixes if each.subject != name))
 
@@ -145,11 +145,11 @@ def with_told_mix(mind: AgentState, name: str, told: Mapping[str, Any]) -> Agent
 
     Raises Refused if there is no room for another one.
     """
-    mix = told_mix(name, told)
-    return without_mix(mind, name) if mix is None else with_mix(mind, mix)
+    mix = _told_mix(name, told)
+    return _without_mix(mind, name) if mix is None else with_mix(mind, mix)
 
 
-def told_mix(name: str, told: Mapping[str, Any]) -> Mix | None:
+def _told_mix(name: str, told: Mapping[str, Any]) -> Mix | None:
     """Parse the split in `before` or `after` of a change; None for {}."""
     if not told:
         return None
@@ -182,14 +182,14 @@ def heaviest_learned_alias(told: Mapping[str, Any]) -> str:
     return max(sorted(weights), key=lambda name: weights[name], default="")
 
 
-def is_subject_pinned(mind: AgentState, subject: LearnedSubject) -> bool:
+def is_learning_pinned(mind: AgentState, subject: LearnedSubject) -> bool:
     """Check whether the owner pinned the subject, so that evidence does not change it."""
     return subject.text in mind.pinned
 
 
 def with_learned_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
     """Return the agent state with the subject pinned; raises Refused for more than PINS."""
-    if is_subject_pinned(mind, subject):
+    if is_learning_pinned(mind, subject):
         return mind
     if len(mind.pinned) >= PINS:
         raise Refused(f"limit reached: {PINS} pins", cure="remove one of them")

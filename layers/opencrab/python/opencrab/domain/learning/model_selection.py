@@ -22,7 +22,7 @@ from opencrab.domain.learning.change import (
     are_mixes_alike,
     describe_mix,
     heaviest_learned_alias,
-    is_subject_pinned,
+    is_learning_pinned,
     mix_of,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
@@ -30,7 +30,7 @@ from opencrab.domain.learning.regression_watch import (
     continued_baseline,
     mix_adjustments,
     mix_subject,
-    watch_baseline,
+    regression_baseline,
 )
 from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.routing import Routing, RoutingBasis, Use
@@ -84,19 +84,19 @@ class ModelMixes(Value):
     still: dict[str, str]
 
 
-def choose_models_by_evidence(
+def learn_model_choices(
     ground: SelectionInput, aim: Aim, now: datetime, *, seed: str, skipped: Collection[str] = ()
 ) -> ModelMixes:
     """Choose traffic splits for each purpose and type of task but those `skipped`.
 
     All of them share the day's budget.
     """
-    free = {name: each for name, each in mixable_choices(ground).items() if name not in skipped}
+    free = {name: each for name, each in learnable_choices(ground).items() if name not in skipped}
     decided = bandit_mixes(free, aim, day_micro_usd=bandit_budget_left(ground, free), seed=seed)
     still = {
         name: why
         for name in open_bandit_choices(ground)
-        if (why := why_choice_is_fixed(ground, name))
+        if (why := _why_choice_is_fixed(ground, name))
     }
     found = dict[str, BanditMix]()
     for name, (mixed, reason) in decided.items():
@@ -135,23 +135,23 @@ class ExpectedGain(Value):
     latency_ms: float | None = None
 
 
-def mixable_choices(ground: SelectionInput) -> dict[str, Mixing]:
+def learnable_choices(ground: SelectionInput) -> dict[str, Mixing]:
     """Return the open subjects that are neither pinned nor fixed, with their arms."""
     return {
         name: _mixing(ground, name)
         for name in open_bandit_choices(ground)
-        if not why_choice_is_fixed(ground, name)
+        if not _why_choice_is_fixed(ground, name)
     }
 
 
-def why_choice_is_fixed(ground: SelectionInput, name: str) -> str:
+def _why_choice_is_fixed(ground: SelectionInput, name: str) -> str:
     """Return the code for why a subject is fixed whatever the evidence says; "" if it is not."""
     return why_learned_subject_is_fixed(ground.agent, ground.mind, name)
 
 
 def why_learned_subject_is_fixed(agent: Agent, mind: AgentState, name: str) -> str:
     """Return the code for why a subject of this agent is fixed; "" if it is not."""
-    if is_subject_pinned(mind, mix_subject(name)):
+    if is_learning_pinned(mind, mix_subject(name)):
         return "pinned"
     return "chosen" if _use(name) in agent.llm.models else ""
 
@@ -246,7 +246,7 @@ def expected_mix_gain(ground: SelectionInput, name: str, mixed: BanditMix) -> Ex
     quality, cost, latency = known.value_sums.mean, known.cost.mean, known.latency.mean
     return ExpectedGain(
         subject=name,
-        turns_a_day=model_turns_a_day(ground, name),
+        turns_a_day=_model_turns_a_day(ground, name),
         quality=None if quality is None else mixed.quality.mean - quality,
         cost_micro_usd=None if cost is None else mixed.cost_micro_usd - cost,
         latency_ms=None
@@ -255,13 +255,13 @@ def expected_mix_gain(ground: SelectionInput, name: str, mixed: BanditMix) -> Ex
     )
 
 
-def expected_savings(gains: Sequence[ExpectedGain]) -> float | None:
+def learned_savings(gains: Sequence[ExpectedGain]) -> float | None:
     """Sum the micro-dollars saved per day; None if no present cost is known."""
     known = [-each.cost_micro_usd * each.turns_a_day for each in gains if each.cost_micro_usd]
     return sum(known) if known or any(each.cost_micro_usd == 0 for each in gains) else None
 
 
-def expected_quality(gains: Sequence[ExpectedGain]) -> float | None:
+def learned_quality_gain(gains: Sequence[ExpectedGain]) -> float | None:
     """Return the mean gain in quality, weighted by turns a day; None if it is unknown."""
     known = [(each.quality, each.turns_a_day) for each in gains if each.quality is not None]
     turns = sum(weight for _, weight in known)
@@ -290,7 +290,7 @@ def bandit_routed_model(ground: SelectionInput, name: str) -> str:
     return ground.routing.aliases.get(chosen, chosen)
 
 
-def model_turns_a_day(ground: SelectionInput, name: str) -> float:
+def _model_turns_a_day(ground: SelectionInput, name: str) -> float:
     """Return the mean number of a subject's turns per open day."""
     turns = sum(
         each.turns
@@ -315,7 +315,7 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
     )
     return Mixing(
         arms=arms,
-        turns_a_day=model_turns_a_day(ground, name),
+        turns_a_day=_model_turns_a_day(ground, name),
         current=bandit_current_alias(ground, name),
     )
 
@@ -354,7 +354,7 @@ def _tokens(ground: SelectionInput, name: str) -> Usage | None:
         for tally in ground.tallies
         if f"{tally.cell.purpose.value}/{tally.cell.task_type}" == name
     ]
-    turns = model_turns_a_day(ground, name) * len(ground.days)
+    turns = _model_turns_a_day(ground, name) * len(ground.days)
     read = sum(counts.get("input", 0) for counts in fitting)
     written = sum(counts.get("output", 0) for counts in fitting)
     if not turns or not read:
@@ -383,9 +383,9 @@ def _evidence(
         "cost_micro_usd": round(mixed.cost_micro_usd, 3),
         "latency_ms": mixed.latency_ms,
         "current": bandit_current_alias(ground, name),
-        "turns_a_day": round(model_turns_a_day(ground, name), 2),
+        "turns_a_day": round(_model_turns_a_day(ground, name), 2),
         "day_micro_usd": ground.day_micro_usd,
-        "then": watch_baseline(ground.evidence, name, models.values()) | then,
+        "then": regression_baseline(ground.evidence, name, models.values()) | then,
         "before": {model: _model_evidence(ground, name, model).as_dict for model in models.values()}
         | before,
     }

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from opencrab.domain.learning.bandit import UNKNOWN, is_quality_below
+from opencrab.domain.learning.bandit import UNKNOWN, is_learned_quality_below
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
@@ -22,7 +22,7 @@ _MOST = 0.5
 _CARRIED = {"until", "then", "before"}
 
 
-def watch_baseline(evidence: Evidence, name: str, models: Iterable[str]) -> dict[str, Any]:
+def regression_baseline(evidence: Evidence, name: str, models: Iterable[str]) -> dict[str, Any]:
     """Return the present evidence of models, against which a new split of them is watched."""
     known = evidence.models
     return {model: known.get(f"{name}/{model}", ModelEvidence()).as_dict for model in models}
@@ -30,7 +30,7 @@ def watch_baseline(evidence: Evidence, name: str, models: Iterable[str]) -> dict
 
 def start_regression_watch_after(made: Adjustment, evidence: Evidence, day: str) -> Adjustment:
     """Start the watch of a split after a day, with the evidence at the end of that day."""
-    then = watch_baseline(evidence, made.subject, made.evidence["then"])
+    then = regression_baseline(evidence, made.subject, made.evidence["then"])
     then |= made.evidence.get("kept", {})
     return made.replaced(evidence={**made.evidence, "then": then, "until": day})
 
@@ -57,7 +57,7 @@ def continued_baseline(
     return {"from": begun, **told}
 
 
-def regressed_models(made: Adjustment, evidence: Evidence) -> tuple[str, ...]:
+def models_with_regression(made: Adjustment, evidence: Evidence) -> tuple[str, ...]:
     """Return the models that became worse, if the split is significantly worse than expected.
 
     Otherwise (). Each model is compared with itself and counts by its share of the split, however
@@ -68,11 +68,11 @@ def regressed_models(made: Adjustment, evidence: Evidence) -> tuple[str, ...]:
     if judged < _MOST:
         return ()
     was = combine_estimates([(share / judged, was) for _, share, was, _ in parts])
-    if not is_quality_below(
+    if not is_learned_quality_below(
         was, combine_estimates([(share / judged, now) for _, share, _, now in parts])
     ):
         return ()
-    fell = tuple(model for model, _, was, now in parts if is_quality_below(was, now))
+    fell = tuple(model for model, _, was, now in parts if is_learned_quality_below(was, now))
     return fell or tuple(model for model, _, was, now in parts if now.mean < was.mean)
 
 

@@ -73,7 +73,7 @@ class WrittenReports(Value):
         return self.replaced(digests=(*others, digest)[-_WRITTEN:])
 
 
-def first_report_sentences(said: str, finish: str = "") -> str:
+def first_learning_report_sentences(said: str, finish: str = "") -> str:
     """Return the first sentences on one line, without leading marks that would make a heading.
 
     Of an answer that was cut off only whole sentences stay, which may be none.
@@ -95,7 +95,7 @@ def _may_go_on(text: str, end: int) -> bool:
     return end == len(text) and re.search(r"\d\.$", text) is not None
 
 
-def report_wording_flaw(text: str, report: str) -> str:
+def learning_report_wording_flaw(text: str, report: str) -> str:
     """Return the code for why a text may not stand above a report; "" if it may.
 
     Every number in it must be one of the report, and none may be scaled, as in 12k and 12 million.

@@ -173,7 +173,7 @@ def review_period_of_day(day: date) -> ReviewPeriod:
     return ReviewPeriod(span=ReviewSpan.DAILY, first=day, last=day)
 
 
-def review_period_of_week(day: date) -> ReviewPeriod:
+def _review_period_of_week(day: date) -> ReviewPeriod:
     """Build the period of a day's ISO week."""
     first = day - timedelta(days=day.weekday())
     return ReviewPeriod(span=ReviewSpan.WEEKLY, first=first, last=first + timedelta(days=6))
@@ -188,14 +188,14 @@ def newest_period(span: ReviewSpan, ended: date) -> ReviewPeriod:
     """Return the newest day or week that is over at the end of day `ended`."""
     if span is ReviewSpan.DAILY:
         return review_period_of_day(ended)
-    return review_period_of_week(ended - timedelta(days=0 if ended.weekday() == _SUNDAY else 7))
+    return _review_period_of_week(ended - timedelta(days=0 if ended.weekday() == _SUNDAY else 7))
 
 
 def review_periods_ending_on(day: date) -> Iterator[ReviewPeriod]:
     """Yield the periods to review at the end of a day: the day, and on Sundays its week."""
     yield review_period_of_day(day)
     if day.weekday() == _SUNDAY:
-        yield review_period_of_week(day)
+        yield _review_period_of_week(day)
 
 
 def parse_review_period(text: str) -> ReviewPeriod:
@@ -205,7 +205,7 @@ def parse_review_period(text: str) -> ReviewPeriod:
         if span == ReviewSpan.DAILY and len(name) == _DAY_LENGTH:
             return review_period_of_day(date.fromisoformat(name))
         if span == ReviewSpan.WEEKLY and len(name) == _WEEK_LENGTH:
-            return review_period_of_week(date.fromisoformat(f"{name}-1"))
+            return _review_period_of_week(date.fromisoformat(f"{name}-1"))
         if span == ReviewSpan.REVIEW and name[_DAY_LENGTH:][:1] == "-":
             return review_period(date.fromisoformat(name[:_DAY_LENGTH]), _number(name))
     except ValueError:
@@ -225,7 +225,7 @@ def _number(name: str) -> int:
     return int(text)
 
 
-def useless_searches(recalled: Mapping[str, MemoryHits], since: datetime) -> UnusedRecall:
+def review_useless_searches(recalled: Mapping[str, MemoryHits], since: datetime) -> UnusedRecall:
     """Count memories found since a time and those never useful; the worst 20 are named."""
     found, never = (
         sum(each.at >= since for each in recalled.values()),

@@ -82,13 +82,13 @@ def turn_reward(
     tried = signals.done + signals.undone
     if tried > 0:
         found.append((ACTIONS, signals.done / tried))
-    if reward_signals_show_no_answer(signals):
+    if _reward_signals_show_no_answer(signals):
         found.append((OUTCOMES, 0.0))
     weight = sum(each for each, _ in found)
     return sum(each * value for each, value in found) / weight if weight else None
 
 
-def reward_signals_show_no_answer(signals: TurnSignals) -> bool:
+def _reward_signals_show_no_answer(signals: TurnSignals) -> bool:
     """Check whether the turn failed, or its answers were repaired and it did nothing."""
     nothing = not (signals.spoke or signals.done or signals.task_success)
     return signals.status is TurnStatus.FAILED or (signals.repairs > 0 and nothing)

@@ -114,9 +114,7 @@ def learned_skills_on_trial(mind: AgentState) -> frozenset[str]:
     )
 
 
-def learned_skills_withheld_from_turn(
-    mind: AgentState, turn_id: str, percent: int
-) -> frozenset[str]:
+def draw_learned_skill_holdouts(mind: AgentState, turn_id: str, percent: int) -> frozenset[str]:
     """Return the skills withheld from a turn, each at random with this percentage.
 
     The choice is made by hash bucketing: the same turn always gives the same skills.

@@ -23,7 +23,7 @@ from opencrab.domain.skills.skill import (
     SkillStatus,
     SourceType,
 )
-from opencrab.domain.text.plain import text_on_one_line, visible_text
+from opencrab.domain.text.plain import clean_text, text_on_one_line
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
 
@@ -58,7 +58,7 @@ class SkillTeaching(Value):
     vouched: bool = False
 
 
-def skill_name(given: str) -> str:
+def learned_skill_name(given: str) -> str:
     """Return the name under which a skill is stored: lower case, words joined by hyphens.
 
     A name that the Agent Skills specification does not allow is replaced by a stable one. Raises
@@ -73,7 +73,7 @@ def skill_name(given: str) -> str:
     return name if _fits(name) else f"skill-{hashlib.sha256(shown.encode()).hexdigest()[:8]}"
 
 
-def is_skill_named(given: str) -> bool:
+def is_learned_skill_named(given: str) -> bool:
     """Check whether a skill keeps its given name, up to case and hyphens."""
     return _fits(_hyphenate_name(unicodedata.normalize("NFKC", text_on_one_line(given)).casefold()))
 
@@ -86,11 +86,11 @@ def skill_lesson(
     Raises Invalid for a blank text and TooLarge for one beyond its limit.
     """
     name, told, guidance = (
-        skill_name(given_name),
+        learned_skill_name(given_name),
         text_on_one_line(description),
-        visible_text(guidance),
+        clean_text(guidance),
     )
-    if told and not is_skill_named(given_name):
+    if told and not is_learned_skill_named(given_name):
         told = f"{text_on_one_line(given_name)}: {told}"
     for field, text in (("description", told), ("guidance", guidance)):
         if not text:
@@ -123,10 +123,10 @@ def guidance_naming_actions(
         )
     if not names or not guidance.strip():
         return guidance
-    return f"{visible_text(guidance)}\n\nActions: {', '.join(names)}"
+    return f"{clean_text(guidance)}\n\nActions: {', '.join(names)}"
 
 
-def may_vouch_for_skill(turn: Turn) -> bool:
+def may_vouch_for_learned_skill(turn: Turn) -> bool:
     """Check whether skills learned in a turn need no approval before their trial.
 
     The turn must be untainted and act for an owner, for a user, or for the agent itself.
@@ -134,13 +134,13 @@ def may_vouch_for_skill(turn: Turn) -> bool:
     return not turn.taint and turn.authority in _VOUCHING
 
 
-def teach_skill(
+def teach_learned_skill(
     stored: AcquiredSkill | None, what: SkillLesson, teaching: SkillTeaching, now: datetime
 ) -> AcquiredSkill:
     """Return a skill after it was taught, replacing the stored one of that name.
 
     A skill that is not vouched for waits in quarantine, and never replaces trusted text: that
-    raises Refused. All others are candidates, as new text was never measured: `place_candidate`
+    raises Refused. All others are candidates, as new text was never measured: `place_learned_skill`
     decides whether there is room for a trial. A skill that was switched off stays off; one that an
     owner archived needs an owner's approval.
     """
@@ -174,7 +174,9 @@ def teach_skill(
     )
 
 
-def owner_skill(skill: AcquiredSkill, owner: str, *, trial: bool = False) -> AcquiredSkill:
+def learned_skill_of_owner(
+    skill: AcquiredSkill, owner: str, *, trial: bool = False
+) -> AcquiredSkill:
     """Return a skill that an owner wrote: active, a candidate if it is to be tried first.
 
     One that is switched off stays so.
@@ -185,7 +187,7 @@ def owner_skill(skill: AcquiredSkill, owner: str, *, trial: bool = False) -> Acq
     return skill.replaced(status=status, tainted=False, approved_by=owner)
 
 
-def approve_skill(skill: AcquiredSkill, owner: str, now: datetime) -> AcquiredSkill:
+def approve_learned_skill(skill: AcquiredSkill, owner: str, now: datetime) -> AcquiredSkill:
     """Return a quarantined skill as a candidate after an owner approved it.
 
     Raises Conflict if it is not in quarantine.
@@ -195,7 +197,9 @@ def approve_skill(skill: AcquiredSkill, owner: str, now: datetime) -> AcquiredSk
     return _set_status(skill, SkillStatus.CANDIDATE, now).replaced(tainted=False, approved_by=owner)
 
 
-def toggle_skill(skill: AcquiredSkill, now: datetime, *, on: bool | None = None) -> AcquiredSkill:
+def toggle_learned_skill(
+    skill: AcquiredSkill, now: datetime, *, on: bool | None = None
+) -> AcquiredSkill:
     """Return a skill switched on without a trial, or off; with `on` None to the opposite.
 
     Raises Conflict if it is neither live nor disabled.
@@ -208,7 +212,7 @@ def toggle_skill(skill: AcquiredSkill, now: datetime, *, on: bool | None = None)
     return skill if status is skill.status and not skill.waits else _set_status(skill, status, now)
 
 
-def promote_candidate_skill(
+def promote_learned_skill(
     skill: AcquiredSkill, now: datetime, effectiveness: Effectiveness | None = None
 ) -> AcquiredSkill:
     """Return a candidate as an active skill: it helps, or its owner wants it.
@@ -231,7 +235,7 @@ def put_skill_on_trial(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     return _set_status(skill, SkillStatus.CANDIDATE, now)
 
 
-def set_skill_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
+def set_learned_skill_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     """Return a skill on trial switched off, to wait until there is room again.
 
     Raises Conflict if it is not on trial.
@@ -241,7 +245,7 @@ def set_skill_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     return _set_status(skill, SkillStatus.DISABLED, now).replaced(waits=True)
 
 
-def retire_skill(
+def retire_learned_skill(
     skill: AcquiredSkill,
     now: datetime,
     *,
@@ -260,7 +264,7 @@ def retire_skill(
     return gone.replaced(retired_by=owner, effectiveness=measured)
 
 
-def restore_skill(
+def restore_learned_skill(
     skill: AcquiredSkill, now: datetime, *, owner: str | None = None
 ) -> AcquiredSkill:
     """Return an archived skill as a candidate, or in quarantine if it is tainted.
@@ -277,7 +281,9 @@ def restore_skill(
     return found.replaced(effectiveness=None)
 
 
-def place_candidate(skill: AcquiredSkill, mind: AgentState, trials: TrialSettings) -> AcquiredSkill:
+def place_learned_skill(
+    skill: AcquiredSkill, mind: AgentState, trials: TrialSettings
+) -> AcquiredSkill:
     """Return a candidate with the status for which this agent state has room.
 
     It becomes active if nothing would be withheld: the owner pinned it, or trials are off. If all
@@ -292,7 +298,7 @@ def place_candidate(skill: AcquiredSkill, mind: AgentState, trials: TrialSetting
     return skill.replaced(status=SkillStatus.DISABLED, waits=True)
 
 
-def require_skill_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) -> None:
+def require_learned_skill_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) -> None:
     """Raise NoRoom if the agent's other skills leave no room for one that is added."""
     statuses = [each.status for each in others]
     open_ones = [each for each in statuses if each is not SkillStatus.ARCHIVED]
@@ -314,14 +320,14 @@ def require_skill_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) ->
         )
 
 
-def takes_skill_room(stored: AcquiredSkill | None, skill: AcquiredSkill) -> bool:
+def takes_learned_skill_room(stored: AcquiredSkill | None, skill: AcquiredSkill) -> bool:
     """Check whether a change needs room that the stored skill did not take."""
     if skill.status is SkillStatus.ARCHIVED:
         return False
     return stored is None or stored.status is SkillStatus.ARCHIVED
 
 
-def index_skill(mind: AgentState, skill: AcquiredSkill) -> AgentState:
+def index_learned_skill(mind: AgentState, skill: AcquiredSkill) -> AgentState:
     """Return the agent state with the skill listed if it is live, else without it."""
     others = [each for each in mind.skills if each.name != skill.name]
     if skill.status.is_live:
@@ -337,7 +343,7 @@ def index_skill(mind: AgentState, skill: AcquiredSkill) -> AgentState:
     return mind.replaced(skills=tuple(others))
 
 
-def no_skill(name: str) -> NotFound:
+def no_learned_skill_error(name: str) -> NotFound:
     """Build the NotFound error for a skill of this name."""
     return NotFound(
         f"there is no skill {name!r}", field="name", cure="use the name of an existing skill"

@@ -23,7 +23,9 @@ class SkillReaders(Value):
     sha256: str
 
 
-def skill_readers(agent_id: str, skill: AcquiredSkill, clearance: Clearance) -> Document | None:
+def learned_skill_readers(
+    agent_id: str, skill: AcquiredSkill, clearance: Clearance
+) -> Document | None:
     """Return the document that labels a skill as its turn taught it; None if only owners read it.
 
     An earlier label may stay: it is of other words.
@@ -35,7 +37,9 @@ def skill_readers(agent_id: str, skill: AcquiredSkill, clearance: Clearance) -> 
     return Document(owner=agent_id, kind=SKILL_READERS, id=skill.name, version=0, body=body)
 
 
-def reads_skill(clearance: Clearance, skill: AcquiredSkill, label: Document | None) -> bool:
+def may_turn_read_learned_skill(
+    clearance: Clearance, skill: AcquiredSkill, label: Document | None
+) -> bool:
     """Check whether a turn may read a skill.
 
     What an owner wrote or approved is for everybody; what the agent learned is for those who may
@@ -49,7 +53,7 @@ def reads_skill(clearance: Clearance, skill: AcquiredSkill, label: Document | No
     return told.sha256 == _words_hash(skill) and clearance.reads(told.readers)
 
 
-def skill_document_names(name: str) -> tuple[tuple[str, str], tuple[str, str]]:
+def learned_skill_document_names(name: str) -> tuple[tuple[str, str], tuple[str, str]]:
     """Return kind and id of the two documents of a skill: itself and its label."""
     return (SKILL, name), (SKILL_READERS, name)
 

@@ -50,7 +50,7 @@ class TrialVerdict(StrEnum):
     RETIRE = "retire"
 
 
-def skill_effects(evidence: Evidence, skill: str) -> tuple[SkillEffect, ...]:
+def trial_effects_of_skill(evidence: Evidence, skill: str) -> tuple[SkillEffect, ...]:
     """Compute the effect with all models together, then with each; () without evidence."""
     by_model = {
         model: paired
@@ -62,18 +62,18 @@ def skill_effects(evidence: Evidence, skill: str) -> tuple[SkillEffect, ...]:
         return ()
     together = sum(by_model.values(), TreatedAndControl())
     return (
-        skill_effect(skill, "", together),
-        *(skill_effect(skill, model, by_model[model]) for model in sorted(by_model)),
+        trial_effect_of_skill(skill, "", together),
+        *(trial_effect_of_skill(skill, model, by_model[model]) for model in sorted(by_model)),
     )
 
 
-def skill_effect_over_models(evidence: Evidence, skill: str) -> SkillEffect:
+def trial_effect_of_skill_over_models(evidence: Evidence, skill: str) -> SkillEffect:
     """Compute the effect with all models together."""
     paired = (found for key, found in evidence.skills.items() if key.partition("/")[0] == skill)
-    return skill_effect(skill, "", sum(paired, TreatedAndControl()))
+    return trial_effect_of_skill(skill, "", sum(paired, TreatedAndControl()))
 
 
-def skill_effect(skill: str, model: str, paired: TreatedAndControl) -> SkillEffect:
+def trial_effect_of_skill(skill: str, model: str, paired: TreatedAndControl) -> SkillEffect:
     """Compute the effect of a skill from turns with it and without it."""
     return SkillEffect(
         skill=skill,

@@ -10,9 +10,9 @@ from opencrab.domain.memory.salient_beliefs import (
     OUTLOOK,
     SalientBeliefs,
     remember_belief,
-    remember_peer,
+    remember_peer_in_memory,
 )
-from opencrab.domain.text.similarity import TextRelation, parse_text_claim, relation_of_texts
+from opencrab.domain.text.similarity import TextRelation, compare_texts, words_and_values_of_text
 
 BELIEFS, PEERS = 1_000, 500
 """The limits of beliefs and peers of one agent."""
@@ -20,7 +20,7 @@ BELIEFS, PEERS = 1_000, 500
 
 def belief_id_in_memory(claim: str) -> str:
     """Return the id of a claim's belief, independent of case, width, spaces and punctuation."""
-    return stable_id("belief", parse_text_claim(claim).letters)
+    return stable_id("belief", words_and_values_of_text(claim).letters)
 
 
 def belief_with_same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
@@ -28,9 +28,11 @@ def belief_with_same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
 
     If there are several, one that is not tainted is preferred.
     """
-    found, meant = None, parse_text_claim(new.claim)
+    found, meant = None, words_and_values_of_text(new.claim)
     for each in held:
-        same = each.id == new.id or relation_of_texts(meant, parse_text_claim(each.claim)) in _SAME
+        same = (
+            each.id == new.id or compare_texts(meant, words_and_values_of_text(each.claim)) in _SAME
+        )
         if same and not each.tainted:
             return each.id
         if same and found is None:
@@ -44,7 +46,7 @@ def salient_beliefs_in_memory(beliefs: Iterable[Belief], peers: Iterable[Peer]) 
     for belief in beliefs:
         outlook = remember_belief(outlook, belief)
     for peer in peers:
-        outlook = remember_peer(outlook, peer)
+        outlook = remember_peer_in_memory(outlook, peer)
     return outlook
 
 

@@ -6,7 +6,7 @@ computed once; whatever puts something stored into a prompt or an answer asks it
 
 from dataclasses import dataclass, field
 
-from opencrab.domain.access.authority import Authority, clearance_level
+from opencrab.domain.access.authority import Authority, reading_clearance_of_authority
 from opencrab.domain.conversation.message import Audience, Line
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.identifier import stable_id
@@ -38,7 +38,7 @@ class Listeners:
 
     @property
     def level(self) -> int:
-        """The level of `clearance_level` that everybody among them has."""
+        """The level of `reading_clearance_of_authority` that everybody among them has."""
         if self.strangers:
             return 0
         return _USER if self.others or self.people else _WHOLE
@@ -109,7 +109,7 @@ def memory_clearance_of_turn(
     """Return the clearance of a turn for somebody whose answer these listeners may read."""
     asks = authority not in _NOBODY_ELSE
     people = listeners.people | ({person_id} if asks else set())
-    level = clearance_level(authority)
+    level = reading_clearance_of_authority(authority)
     if listeners.freely:
         people, others = frozenset({person_id}), False
     else:
@@ -146,7 +146,7 @@ def _label_of_line(line: Line) -> str:
     label = (line.data or {}).get(READERS)
     if isinstance(label, str):
         return label
-    level = clearance_level(line.authority)
+    level = reading_clearance_of_authority(line.authority)
     if level == _WHOLE:
         return ""
     return f"{'user' if level else 'everybody'}:{line.session_id}"

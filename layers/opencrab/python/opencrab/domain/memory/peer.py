@@ -39,7 +39,7 @@ class Peer(Value):
     tainted: bool = False
 
 
-def peer_trust(peer: Peer, now: datetime, prior: float) -> float:
+def remembered_peer_trust(peer: Peer, now: datetime, prior: float) -> float:
     """Compute the share of collaborations that went well, fading with time since the last one.
 
     successes ÷ interactions · exp(−0.001 · minutes since) (Kingdom 10.3); `prior` without any
@@ -52,7 +52,7 @@ def peer_trust(peer: Peer, now: datetime, prior: float) -> float:
     return share * math.exp(-FADING_A_MINUTE * since)
 
 
-def peer_trust_after_collaboration(
+def memory_of_peer_after_collaboration(
     peer: Peer, outcome: Outcome, session_id: str, now: datetime, *, undoes_success: bool = False
 ) -> Peer:
     """Return the peer after one more collaboration; only the outcome success counts as success.

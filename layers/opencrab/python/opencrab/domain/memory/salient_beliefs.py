@@ -53,11 +53,11 @@ def remember_belief(outlook: SalientBeliefs, belief: Belief) -> SalientBeliefs:
     return _within(outlook.replaced(beliefs=tuple(ranked)))
 
 
-def remember_peer(outlook: SalientBeliefs, peer: Peer) -> SalientBeliefs:
+def remember_peer_in_memory(outlook: SalientBeliefs, peer: Peer) -> SalientBeliefs:
     """Return the outlook with a peer's present state, if it is among those met last."""
     interests = tuple(each[:_INTEREST].strip() for each in peer.interests[:_INTERESTS])
     brief = peer.replaced(interests=interests, last_session="")
-    peers = (*forget_peer(outlook, peer.agent_id).peers, brief)
+    peers = (*forget_peer_in_memory(outlook, peer.agent_id).peers, brief)
     ranked = sorted(peers, key=lambda each: each.last_at or _LONG_AGO, reverse=True)
     return _within(outlook.replaced(peers=tuple(ranked[:PEERS])))
 
@@ -68,7 +68,7 @@ def forget_belief(outlook: SalientBeliefs, belief_id: str) -> SalientBeliefs:
     return outlook.replaced(beliefs=kept)
 
 
-def forget_peer(outlook: SalientBeliefs, peer_id: str) -> SalientBeliefs:
+def forget_peer_in_memory(outlook: SalientBeliefs, peer_id: str) -> SalientBeliefs:
     """Return the outlook without a peer that was erased."""
     return outlook.replaced(peers=tuple(e for e in outlook.peers if e.agent_id != peer_id))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from opencrab.domain.access.authority import taints_reading_turn
+from opencrab.domain.access.authority import does_authority_taint_reader
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.memory.memory import CoreMemory, Experience, Memory
@@ -117,7 +117,7 @@ def memory_search_row_of_line(line: Line, session: Session, agent_id: str) -> Se
         return None
     if line.audience is Audience.SELF and not own:
         return None
-    foreign = not own and (line.from_agent or taints_reading_turn(line.authority))
+    foreign = not own and (line.from_agent or does_authority_taint_reader(line.authority))
     return SearchRow(
         session_id=line.session_id,
         sequence=line.sequence,
@@ -166,7 +166,7 @@ def search_row_of_core_memory(memory: CoreMemory) -> SearchRow:
     )
 
 
-def search_row_of_experience(lived: Experience) -> SearchRow:
+def memory_search_row_of_experience(lived: Experience) -> SearchRow:
     """Return the search row of an experience: what happened, what it taught, its model."""
     return SearchRow(
         session_id=lived.session_id,

@@ -25,13 +25,13 @@ from opencrab.domain.memory.memory import (
     Memory,
     Provenance,
 )
-from opencrab.domain.text.plain import visible_text
+from opencrab.domain.text.plain import clean_text
 from opencrab.domain.text.similarity import (
     TextClaim,
     TextRelation,
-    has_more_words,
-    parse_text_claim,
-    relation_of_texts,
+    compare_texts,
+    has_text_more_words,
+    words_and_values_of_text,
 )
 from opencrab.domain.value import Value
 
@@ -159,9 +159,9 @@ def judge_memory(
         return MemoryVerdict(Ruling.REFUSED, reason=reason)
     if replaces is not None and may_change_memory(new, replaces):
         return MemoryVerdict(Ruling.SUPERSEDED, _supersede_memory(replaces, new, "replaced"))
-    said = parse_text_claim(new.content)
+    said = words_and_values_of_text(new.content)
     judged = [
-        (relation_of_texts(said, parse_text_claim(each.content)), each)
+        (compare_texts(said, words_and_values_of_text(each.content)), each)
         for each in similar
         if each.id != new.id
     ]
@@ -169,7 +169,7 @@ def judge_memory(
         alike = (
             each
             for found, each in judged
-            if found is wanted and memories_have_same_audience(new, each)
+            if found is wanted and _memories_have_same_audience(new, each)
         )
         for stored in sorted(alike, key=_firmest):
             verdict = _beside(new, said, stored, wanted)
@@ -180,8 +180,8 @@ def judge_memory(
 
 def memory_refusal(new: Memory) -> MemoryRefusalReason | None:
     """Return why a text may not become a memory, whatever else is stored; None if it may."""
-    shown = visible_text(new.content)
-    said = parse_text_claim(shown)
+    shown = clean_text(new.content)
+    said = words_and_values_of_text(shown)
     if not shown:
         return MemoryRefusalReason.BLANK
     if not (new.session_id or new.turn_id or new.path or new.person_id):
@@ -198,7 +198,7 @@ def may_change_memory(new: Memory, stored: Memory) -> bool:
     return _rank(new) >= _rank(stored)
 
 
-def memories_have_same_audience(new: Memory, stored: Memory) -> bool:
+def _memories_have_same_audience(new: Memory, stored: Memory) -> bool:
     """Check whether two memories may be read by the same people; only those are merged.
 
     What two users said of themselves in the same words are two claims.
@@ -281,7 +281,9 @@ def _beside(
 
 def _merge_memory(stored: Memory, new: Memory, said: TextClaim) -> Memory:
     """Return the stored memory after the same was learned again from an equally trusted source."""
-    stays = stored.content == new.content or has_more_words(parse_text_claim(stored.content), said)
+    stays = stored.content == new.content or has_text_more_words(
+        words_and_values_of_text(stored.content), said
+    )
     other = new.content if stays else stored.content
     at, turn_id = (new.updated_at, new.turn_id) if stays else (stored.updated_at, stored.turn_id)
     content = stored.content if stays else new.content
@@ -331,7 +333,7 @@ def _is_atomic(text: str) -> bool:
     """Check whether a text is one claim, judged by its length and its sentences."""
     if len(text) <= ALWAYS_ATOMIC:
         return True
-    claims = [part for part in _SENTENCE_END.split(text) if visible_text(part)]
+    claims = [part for part in _SENTENCE_END.split(text) if clean_text(part)]
     return len(text) <= MOST_CHARACTERS and len(claims) <= MOST_SENTENCES
 
 

@@ -46,7 +46,7 @@ def price_falls_far(old: Price | None, new: Price) -> bool:
     return any(now * 2 < before for before, now in zip(_before(old), _parts(new), strict=True))
 
 
-def are_model_prices_per_token(pairs: list[tuple[Price, Price]]) -> bool:
+def are_prices_of_models_per_token(pairs: list[tuple[Price, Price]]) -> bool:
     """Check whether new prices seem to be per token, not per million; pairs are (old, new).
 
     That is so if every model with a price above 100,000 micro-dollars falls below 10,000.

@@ -41,14 +41,14 @@ class PeerPolicy(Value):
         return self.reach is PeerReach.OWNER and own.owner == other.owner
 
 
-def may_meet(one: Agent, other: Agent, policies: Mapping[str, PeerPolicy]) -> bool:
+def may_peers_meet(one: Agent, other: Agent, policies: Mapping[str, PeerPolicy]) -> bool:
     """Check whether the policies of two agents both permit the other."""
     default = PeerPolicy()
     pairs = ((one, other), (other, one))
     return all(policies.get(own.id, default).permits(own, peer) for own, peer in pairs)
 
 
-def agents_in_reach(
+def peers_in_reach(
     agent: Agent, others: Iterable[Profile], policies: Mapping[str, PeerPolicy]
 ) -> tuple[Profile, ...]:
     """Return the agents that an agent may reach: both policies permit it, and none has retired."""
@@ -57,5 +57,5 @@ def agents_in_reach(
         for each in others
         if each.agent.id != agent.id
         and each.agent.answers
-        and may_meet(agent, each.agent, policies)
+        and may_peers_meet(agent, each.agent, policies)
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from opencrab.domain.conversation.loop_guard import NEARLY, conversation_minhash_similarity
+from opencrab.domain.conversation.loop_guard import NEARLY, similarity_of_conversation_messages
 from opencrab.domain.conversation.session import RECENT, Marks, Participant, Session
 from opencrab.domain.errors import Refused
 from opencrab.domain.identifier import stable_id
@@ -89,7 +89,9 @@ class PeerTalk(Value):
         """
         if hop <= self.hops:
             return self
-        again = any(conversation_minhash_similarity(each, marks) >= NEARLY for each in self.said)
+        again = any(
+            similarity_of_conversation_messages(each, marks) >= NEARLY for each in self.said
+        )
         answers = bool(marks) and hop == 1
         return self.replaced(
             hops=hop,
@@ -100,7 +102,7 @@ class PeerTalk(Value):
         )
 
 
-def require_new_question(
+def require_new_question_to_peer(
     before: PeerTalk | None, marks: Marks, name: str, now: datetime
 ) -> tuple[int, tuple[Marks, ...]]:
     """Return the number of today's questions with this one, and the hashes of the last ones.
@@ -115,7 +117,7 @@ def require_new_question(
             f"your talk with {name} is not over yet",
             cure="wait: the answer comes to you as an event, and a goal of yours goes on with it",
         )
-    alike = any(conversation_minhash_similarity(each, marks) >= NEARLY for each in before.asked)
+    alike = any(similarity_of_conversation_messages(each, marks) >= NEARLY for each in before.asked)
     if alike and now - before.asked_at < REPEATED:
         raise Refused(
             f"you asked {name} nearly the same within a day",
@@ -169,12 +171,12 @@ def peer_session(opener: str, peer_id: str, name: str, now: datetime, place: str
     )
 
 
-def opened_discussion_id(key: str, *, unasked: bool) -> str:
+def id_of_discussion_among_peers(key: str, *, unasked: bool) -> str:
     """Return the id of a discussion that an agent opens; it says whether no person caused it."""
     return f"{_UNASKED if unasked else ''}{stable_id('invited', key)}"
 
 
-def discussion_turn_scopes(session: Session, agent_id: str) -> tuple[str, ...] | None:
+def peer_discussion_budget_scopes(session: Session, agent_id: str) -> tuple[str, ...] | None:
     """Return the budgets that pay an agent's turn in a discussion beside its day; None for none.
 
     While no person has caused or joined it, that is its share of own turns: agents that invite each

@@ -83,7 +83,7 @@ class MomentSums(Value):
         return max((self.squares + 1) / n - ((self.total + 1) / n) ** 2, 0.0)
 
 
-def moment_sums(values: Iterable[float]) -> MomentSums:
+def sample_moment_sums(values: Iterable[float]) -> MomentSums:
     """Sum up numbers."""
     listed = list(values)
     squares = sum(each * each for each in listed)
@@ -126,7 +126,7 @@ def estimate_difference(given: MomentSums, held: MomentSums) -> Estimate | None:
     return Estimate(n=given.n + held.n, mean=mean, low=low, high=high)
 
 
-def wilson_interval(share: float, n: int) -> tuple[float, float]:
+def wilson_confidence_interval(share: float, n: int) -> tuple[float, float]:
     """Return the 95 % limits of a share of n observations, for a number n that was fixed before.
 
     The score interval of Wilson, "Probable Inference, the Law of Succession, and Statistical

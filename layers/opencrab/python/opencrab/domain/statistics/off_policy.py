@@ -7,7 +7,12 @@ Swaminathan and Joachims, "The self-normalized estimator for counterfactual lear
 
 from collections.abc import Iterable
 
-from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean, moment_sums
+from opencrab.domain.statistics.confidence import (
+    Estimate,
+    MomentSums,
+    estimate_mean,
+    sample_moment_sums,
+)
 from opencrab.domain.value import Value
 
 MOST_WEIGHT = 100.0
@@ -39,7 +44,7 @@ class WeightedTurns(Value):
         )
 
 
-def weigh_turns_by_propensity(
+def propensity_weighted_sums(
     answered: Iterable[tuple[float, float | None]], failed: Iterable[float]
 ) -> WeightedTurns:
     """Sum up turns, weighted by the probability with which the model was drawn.
@@ -49,11 +54,11 @@ def weigh_turns_by_propensity(
     turns = [(_weight(probability), worth) for probability, worth in answered]
     judged = [(weight, worth) for weight, worth in turns if worth is not None]
     return WeightedTurns(
-        weights=moment_sums(weight for weight, _ in judged),
-        worths=moment_sums(weight * worth for weight, worth in judged),
+        weights=sample_moment_sums(weight for weight, _ in judged),
+        worths=sample_moment_sums(weight * worth for weight, worth in judged),
         product=sum(weight * weight * worth for weight, worth in judged),
         answered=sum(weight for weight, _ in turns),
-        failed=moment_sums(map(_weight, failed)),
+        failed=sample_moment_sums(map(_weight, failed)),
     )
 
 

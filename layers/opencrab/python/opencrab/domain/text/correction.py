@@ -53,7 +53,7 @@ _DOUBTS = (
 """Phrases of a request to report mistakes, which is no correction."""
 
 
-def is_correction_text(text: str) -> bool:
+def is_text_correction(text: str) -> bool:
     """Check whether a message says that the answer before it was wrong."""
     said = text[:_READ].strip().casefold().replace("\u2019", "'")
     # The patterns are kept compiled by `re` from the first message on: most starts can save that.
@@ -62,7 +62,7 @@ def is_correction_text(text: str) -> bool:
     return re.search(_CONTAINS, said) is not None and re.search(_DOUBTS, said) is None
 
 
-def repeats_earlier_text(text: str, before: str) -> bool:
+def is_text_repeated(text: str, before: str) -> bool:
     """Check whether a message says nearly the same as an earlier one of the same person.
 
     Both all their terms and their content terms must be alike.

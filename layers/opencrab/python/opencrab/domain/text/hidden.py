@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from opencrab.domain.text.visible import is_default_ignorable
+from opencrab.domain.text.visible import is_ignorable_text_character
 
 _JOINER, _NON_JOINER = "\u200d", "\u200c"
 _VIRAMA = 9
@@ -27,12 +27,12 @@ _NEEDED = re.compile(
 """Selectors after an ideograph or a Mongolian letter, keycaps, and the tags of a flag."""
 
 
-def hidden_in_name(text: str) -> str:
+def hidden_text_in_name(text: str) -> str:
     """Return the first character of a name that nobody sees and no script needs, else ""."""
     return next((text[place] for place in _hidden_places(text)), "")
 
 
-def without_hidden(text: str) -> str:
+def name_without_hidden_text(text: str) -> str:
     """Return a name that came from outside without the characters that nobody sees."""
     places = set(_hidden_places(text))
     return "".join(each for place, each in enumerate(text) if place not in places)
@@ -51,7 +51,7 @@ def _hides(character: str) -> bool:
     if character in _BEFORE_DIGITS:
         return False
     is_format = unicodedata.category(character) == "Cf"
-    return is_format or is_default_ignorable(character) or character == _BLANK
+    return is_format or is_ignorable_text_character(character) or character == _BLANK
 
 
 def _is_joined(text: str, place: int) -> bool:

@@ -40,7 +40,7 @@ _NEVER_FIRST = frozenset(
 _BMP = "\uffff"
 
 
-def split_message(text: str, limit: int = LIMIT) -> tuple[str, ...]:
+def split_text_to_limit(text: str, limit: int = LIMIT) -> tuple[str, ...]:
     """Split a text into messages of at most `limit` UTF-16 units each, none of them blank.
 
     Only white space at the cuts is lost. A code block that is longer than a message is closed at
@@ -53,10 +53,10 @@ def split_message(text: str, limit: int = LIMIT) -> tuple[str, ...]:
     return tuple(_Cutting(text, limit).pieces())
 
 
-def first_message_piece(text: str, limit: int) -> str:
+def first_piece_of_text(text: str, limit: int) -> str:
     """Return the first piece of a text, with an ellipsis if the text goes on."""
-    found = split_message(text, limit)
-    return text if len(found) <= 1 else f"{split_message(text, limit - 2)[0]}\n…"
+    found = split_text_to_limit(text, limit)
+    return text if len(found) <= 1 else f"{split_text_to_limit(text, limit - 2)[0]}\n…"
 
 
 def _units(text: str) -> int:

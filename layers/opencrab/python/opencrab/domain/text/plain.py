@@ -15,7 +15,7 @@ _BLANK = re.compile(
 """Invisible characters that Unicode counts among letters and marks."""
 
 
-def visible_text(text: str) -> str:
+def clean_text(text: str) -> str:
     """Remove characters that are invisible or reorder text; line breaks stay."""
     lines = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
     shown = (c for c in lines if c in _KEPT or unicodedata.category(c) not in _HIDDEN)
@@ -24,4 +24,4 @@ def visible_text(text: str) -> str:
 
 def text_on_one_line(text: str) -> str:
     """Return the visible text on one line, each gap a single space."""
-    return " ".join(visible_text(text).split())
+    return " ".join(clean_text(text).split())

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from opencrab.domain.text.terms import index_terms
+from opencrab.domain.text.terms import index_terms_of_text
 
 MOST_TERMS = 24
 """The limit of terms to search for, the rarest ones."""
@@ -56,7 +56,7 @@ def parse_query_text(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
     name is searched too, so that a name cannot hide a word.
     """
     text = text[:LONGEST_QUESTION]
-    distinct = tuple(dict.fromkeys(index_terms(text)))
+    distinct = tuple(dict.fromkeys(index_terms_of_text(text)))
     names = speakers_named_in_text(text, speakers)
     called = frozenset[str]().union(*map(_terms_of_name, names))
     if not any(_tells_beside(called, term) for term in distinct):
@@ -71,17 +71,17 @@ def parse_query_text(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
 
 def speakers_named_in_text(text: str, speakers: Iterable[str]) -> frozenset[str]:
     """Return the speakers whom a query names."""
-    asked = frozenset(index_terms(text[:LONGEST_QUESTION]))
+    asked = frozenset(index_terms_of_text(text[:LONGEST_QUESTION]))
     terms = ((name, _terms_of_name(name)) for name in speakers)
     return frozenset(name for name, parts in terms if parts and parts <= asked)
 
 
-def has_time_word(text: str) -> bool:
+def has_text_time_word(text: str) -> bool:
     """Check whether a text has a word of time, as answers to a question for a time do."""
     return bool(_time().search(text))
 
 
-def has_only_common_words(text: str) -> bool:
+def has_text_only_common_words(text: str) -> bool:
     """Check whether a text has only stop words and common pairs of characters."""
     left = _commonest().sub("", unicodedata.normalize("NFKC", text).casefold())
     return not any(map(str.isalnum, left))
@@ -109,7 +109,7 @@ def _tells_beside(called: frozenset[str], term: str) -> bool:
 
 @lru_cache(_NAMES_KEPT)
 def _terms_of_name(name: str) -> frozenset[str]:
-    return frozenset(index_terms(name))
+    return frozenset(index_terms_of_text(name))
 
 
 @cache

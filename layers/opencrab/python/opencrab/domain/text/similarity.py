@@ -48,7 +48,7 @@ class TextClaim:
     denies: bool
 
 
-def parse_text_claim(text: str) -> TextClaim:
+def words_and_values_of_text(text: str) -> TextClaim:
     """Parse a text into its words, values and negation."""
     folded = _normalize_text(text)
     plain = _harmless().sub(" ", _duty().sub(" 必要 ", folded))
@@ -60,7 +60,7 @@ def parse_text_claim(text: str) -> TextClaim:
     return TextClaim(_unheard().sub("", folded), words, values, denies=denials > 0)
 
 
-def relation_of_texts(one: TextClaim, other: TextClaim) -> TextRelation:
+def compare_texts(one: TextClaim, other: TextClaim) -> TextRelation:
     """Compare two texts; the order of the arguments does not matter."""
     if one.letters == other.letters:
         return TextRelation.SAME
@@ -78,7 +78,7 @@ def relation_of_texts(one: TextClaim, other: TextClaim) -> TextRelation:
     return TextRelation.NEAR if whole else TextRelation.OTHER
 
 
-def has_more_words(one: TextClaim, other: TextClaim) -> bool:
+def has_text_more_words(one: TextClaim, other: TextClaim) -> bool:
     """Check whether one text has more words and numbers than another."""
     return len(one.words) + len(one.values) > len(other.words) + len(other.values)
 

@@ -41,14 +41,14 @@ def content_terms_of_text(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def share_of_terms(sought: frozenset[str], text: str) -> float:
+def share_of_terms_in_text(sought: frozenset[str], text: str) -> float:
     """Compute the share of the terms sought that a text has, from 0 to 1."""
     if not sought:
         return 0.0
     return len(sought.intersection(_extract_terms(text, alone_only=False))) / len(sought)
 
 
-def index_terms(text: str) -> tuple[str, ...]:
+def index_terms_of_text(text: str) -> tuple[str, ...]:
     """Return the terms that an index stores of a text and looks up, in order, with repeats.
 
     Words as they are; in scripts without spaces every two neighbouring characters and, since a

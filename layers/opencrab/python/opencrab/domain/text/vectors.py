@@ -47,7 +47,7 @@ def quantize_text_vector(vector: Sequence[float]) -> QuantizedVector:
     return QuantizedVector(bits, _LENGTH.pack(length) + struct.pack(f"{len(steps)}b", *steps))
 
 
-def text_vector_cosine_similarity(one: bytes, other: bytes) -> float:
+def cosine_similarity_of_text_vectors(one: bytes, other: bytes) -> float:
     """Compute the cosine similarity of two bodies: 1 for the same direction, 0 if orthogonal.
 
     Also 0 if their dimensions differ, as vectors of different models cannot be compared.

@@ -87,7 +87,7 @@ class _Scripts:
     evident: AbstractSet[str]
 
 
-def visible_text(text: str) -> str:
+def text_showing_hidden(text: str) -> str:
     """Return a text with hidden characters and look-alikes marked; line feeds stay."""
     if _PLAIN.fullmatch(text):
         return text
@@ -105,14 +105,14 @@ def visible_text(text: str) -> str:
     return _join(text, re.compile("|".join(found)), scripts)
 
 
-def is_default_ignorable(character: str) -> bool:
+def is_ignorable_text_character(character: str) -> bool:
     """Check whether Unicode lists a character as one that nothing is drawn for."""
     return _IGNORABLE.match(character) is not None
 
 
-def visible_line(text: str) -> str:
-    """Return a text as one line: as `visible_text`, with line feeds marked too."""
-    return visible_text(text).replace("\n", _mark("\n", 1))
+def text_line_showing_hidden(text: str) -> str:
+    """Return a text as one line: as `text_showing_hidden`, with line feeds marked too."""
+    return text_showing_hidden(text).replace("\n", _mark("\n", 1))
 
 
 def _join(text: str, hidden: re.Pattern[str], scripts: _Scripts) -> str:
@@ -138,7 +138,7 @@ def _is_hidden(character: str) -> bool:
     kind = unicodedata.category(character)
     is_space = kind == "Zs" and character not in _SHOWN_SPACES
     is_named = character == _NAMED_MARK or character in _BLANK
-    is_ignorable = is_default_ignorable(character)
+    is_ignorable = is_ignorable_text_character(character)
     return kind[0] == "C" or kind in {"Zl", "Zp"} or is_space or is_named or is_ignorable
 
 

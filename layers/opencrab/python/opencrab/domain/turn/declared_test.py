@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.turn.success_condition import parse_success_conditions
+from opencrab.domain.turn.success_condition import parse_turn_success_conditions
 from opencrab.domain.value import Value
 
 TESTS = 20
@@ -106,10 +106,10 @@ class KnownFacts:
     reputation: float | None = None
 
 
-def parse_declared_test(text: str) -> tuple[CheckedCondition, ...]:
+def parse_test_declared_in_turn(text: str) -> tuple[CheckedCondition, ...]:
     """Return the conditions of a test; raises Invalid for words that are no condition."""
     numbers = [CheckedCondition(m[1], "", m[2], float(m[3])) for m in _NUMBER.finditer(text)]
-    named = [CheckedCondition(kind, name) for kind, name in parse_success_conditions(text)]
+    named = [CheckedCondition(kind, name) for kind, name in parse_turn_success_conditions(text)]
     rest = _REST.sub("", _WORKSPACE.sub("", _NUMBER.sub("", text)))
     patterns = any("*" in condition.name for condition in named)
     if rest or patterns or not (numbers or named):
@@ -118,7 +118,9 @@ def parse_declared_test(text: str) -> tuple[CheckedCondition, ...]:
     return (*named, *numbers)
 
 
-def is_test_met(conditions: Iterable[CheckedCondition], known: KnownFacts) -> bool | None:
+def is_test_declared_in_turn_met(
+    conditions: Iterable[CheckedCondition], known: KnownFacts
+) -> bool | None:
     """Check whether all conditions hold; None if that is not known."""
     found = [_holds(condition, known) for condition in conditions]
     if any(each is False for each in found):
@@ -126,7 +128,7 @@ def is_test_met(conditions: Iterable[CheckedCondition], known: KnownFacts) -> bo
     return None if any(each is None for each in found) else True
 
 
-def order_of_declared_tests(tests: Iterable[DeclaredTest]) -> list[DeclaredTest]:
+def order_of_tests_declared_in_turns(tests: Iterable[DeclaredTest]) -> list[DeclaredTest]:
     """Return tests in the order in which they are checked: least recently checked first."""
     never = datetime.fromtimestamp(0, UTC)
     return sorted(tests, key=lambda each: (each.checked_at or never, each.declared_at))

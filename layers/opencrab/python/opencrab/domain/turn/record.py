@@ -13,7 +13,7 @@ from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.routing import RoutingBasis, Use
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.action import ActionResult, Effect
-from opencrab.domain.value import MicroUsd, Received, Value, is_json
+from opencrab.domain.value import MicroUsd, Received, Value, is_json_value
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 """`json.dumps` makes one for each call that has options."""
@@ -45,7 +45,7 @@ class ActionCall(Value):
     @field_validator("arguments", mode="before")
     @classmethod
     def _unread_unless_json(cls, arguments: Any) -> Any:
-        return arguments if is_json(arguments) else None
+        return arguments if is_json_value(arguments) else None
 
     @cached_property
     def arguments_as_json(self) -> str:
@@ -70,7 +70,7 @@ def action_name_of_turn_call(call: ActionCall) -> str:
     return str(call.arguments.get("name", ""))[:100]
 
 
-def action_arguments(call: ActionCall) -> dict[str, Any] | None:
+def arguments_of_turn_call(call: ActionCall) -> dict[str, Any] | None:
     """Return the arguments for that action; None if they could not be parsed."""
     if call.name != USE_ACTION or call.arguments is None:
         return call.arguments
@@ -268,6 +268,6 @@ Record = Annotated[
 _LETTERS = {"model_intent": "I", "action_intent": "I", "approval_request": "I"}
 
 
-def turn_record_key(record: "Record") -> str:
+def key_of_turn_record(record: "Record") -> str:
     """Return the key of a record in its turn: number and I (intent) or R (result)."""
     return f"{record.n:04d}{_LETTERS.get(record.kind, 'R')}"

@@ -21,7 +21,7 @@ SuccessCondition = tuple[str, str]
 """The kind and the name of a condition."""
 
 
-def parse_success_conditions(text: str) -> tuple[SuccessCondition, ...]:
+def parse_turn_success_conditions(text: str) -> tuple[SuccessCondition, ...]:
     """Return the success conditions in a text; raises Invalid for a path or name that is none."""
     return tuple(
         (kind, _check_condition_name(kind, name.rstrip(".;")))
@@ -29,19 +29,19 @@ def parse_success_conditions(text: str) -> tuple[SuccessCondition, ...]:
     )
 
 
-def success_conditions_of_goal(description: str) -> tuple[SuccessCondition, ...]:
+def turn_success_conditions_of_goal(description: str) -> tuple[SuccessCondition, ...]:
     """Return the conditions in the first line of a goal's description; none if it says none."""
     first = description.partition("\n")[0]
     mark = next((each for each in SUCCESS_MARKS.values() if first.startswith(each)), None)
     if mark is None:
         return ()
     try:
-        return parse_success_conditions(first.removeprefix(mark))
+        return parse_turn_success_conditions(first.removeprefix(mark))
     except Invalid:
         return ()
 
 
-def first_unmet_success_condition(
+def first_condition_unmet_by_turns(
     description: str, effects: Iterable[tuple[str, str | None]]
 ) -> str | None:
     """Return the first condition of a goal that no action meets, as written; None if all are met.
@@ -49,7 +49,7 @@ def first_unmet_success_condition(
     `effects` are the actions that succeeded for the goal, each with the path that it wrote.
     """
     done = [(action, path) for action, path in effects if "delete" not in action]
-    for kind, name in success_conditions_of_goal(description):
+    for kind, name in turn_success_conditions_of_goal(description):
         met = (
             any(path is not None and _matches(path, name) for _, path in done)
             if kind == "file"

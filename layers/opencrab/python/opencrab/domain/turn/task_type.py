@@ -59,7 +59,7 @@ class ThinkContext(Value):
 _USES = {TaskType.CREATIVE: Use.CREATIVE, TaskType.ANALYSIS: Use.ANALYSIS}
 
 
-def turn_complexity_level(complexity: float) -> str:
+def complexity_level_of_turn(complexity: float) -> str:
     """Return a complexity as a word, for reports: simple, medium or complex."""
     if complexity > COMPLEX:
         return "complex"

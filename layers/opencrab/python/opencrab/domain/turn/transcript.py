@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from opencrab.domain.access.authority import Source
-from opencrab.domain.conversation.loop_guard import conversation_message_minhash
+from opencrab.domain.conversation.loop_guard import minhash_of_conversation_message
 from opencrab.domain.conversation.session import Phase, Session, SessionChange
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Duration, ModelChosen, RoutingBasis
@@ -217,7 +217,7 @@ def turn_session_change(
         floor=header.hops if header.source is Source.PEER else None,
         speeches=len(spoken),
         characters=sum(map(len, spoken)),
-        marks=conversation_message_minhash("\n".join(spoken))
+        marks=minhash_of_conversation_message("\n".join(spoken))
         if spoken and session.discusses
         else (),
         spent_micro_usd=header.spent,

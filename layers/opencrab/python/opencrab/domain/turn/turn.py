@@ -367,7 +367,7 @@ class Turn(Value):
         return tuple(scope for scope in further if scope is not None)
 
 
-def budget_draws_for_turn(
+def turn_block_draws(
     turn: Turn, block: Block, limits: Limits, agent_limit: MicroUsd | None
 ) -> tuple[BudgetDraw, ...]:
     """Return the draws that take one block from every budget of a turn."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from opencrab.domain.usage.counters import QUALITY_PARTS, CounterCell, sum_call_counts
+from opencrab.domain.usage.counters import QUALITY_PARTS, CounterCell, sum_usage_counts
 from opencrab.domain.usage.ledger import Grouping
 from opencrab.domain.value import MicroUsd, Value
 
@@ -35,7 +35,7 @@ def summarize_usage(cells: CellCounts) -> CallSummary:
     """Sum up all calls."""
     counts: dict[str, int] = {}
     for each in cells.values():
-        counts = sum_call_counts(counts, each)
+        counts = sum_usage_counts(counts, each)
     return _summary(counts)
 
 
@@ -44,7 +44,7 @@ def group_usage(cells: CellCounts, by: Grouping) -> dict[str, CallSummary]:
     groups: dict[str, dict[str, int]] = {}
     for cell, counts in cells.items():
         key = cell.group(by)
-        groups[key] = sum_call_counts(groups.get(key, {}), counts)
+        groups[key] = sum_usage_counts(groups.get(key, {}), counts)
     summaries = {key: _summary(counts) for key, counts in groups.items() if counts.get("calls")}
     return dict(sorted(summaries.items(), key=lambda item: (-item[1].cost_micro_usd, item[0])))
 

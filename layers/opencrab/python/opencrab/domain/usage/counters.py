@@ -8,7 +8,7 @@ from pydantic import Field
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.turn.task_type import turn_complexity_level
+from opencrab.domain.turn.task_type import complexity_level_of_turn
 from opencrab.domain.usage.ledger import Grouping, UsageRow
 from opencrab.domain.value import Value
 
@@ -86,10 +86,10 @@ class DailyTally(Value):
     def __add__(self, other: "DailyTally") -> "DailyTally":
         """Return the sum of both, with the key of the first."""
         hours = {
-            hour: sum_call_counts(self.hours.get(hour, {}), other.hours.get(hour, {}))
+            hour: sum_usage_counts(self.hours.get(hour, {}), other.hours.get(hour, {}))
             for hour in {*self.hours, *other.hours}
         }
-        return self.replaced(counts=sum_call_counts(self.counts, other.counts), hours=hours)
+        return self.replaced(counts=sum_usage_counts(self.counts, other.counts), hours=hours)
 
 
 def usage_tally_day(at: datetime) -> str:
@@ -97,12 +97,12 @@ def usage_tally_day(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d")
 
 
-def sum_call_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+def sum_usage_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """Add counts by name."""
     return {name: first.get(name, 0) + second.get(name, 0) for name in (*first, *second)}
 
 
-def counts_of_call(row: UsageRow) -> dict[str, int]:
+def usage_counts_of_call(row: UsageRow) -> dict[str, int]:
     """Count one call; no count is negative, whatever a vendor reported."""
     counts = {
         "calls": 1,
@@ -130,25 +130,25 @@ def counts_of_call(row: UsageRow) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count > 0}
 
 
-def cell_of_call(row: UsageRow) -> CounterCell:
+def usage_tally_cell_of_call(row: UsageRow) -> CounterCell:
     """Return the cell in which a call is counted."""
     return CounterCell(
         provider=row.provider,
         model=row.model,
         purpose=row.purpose,
         task_type=row.task_type,
-        complexity=turn_complexity_level(row.complexity),
+        complexity=complexity_level_of_turn(row.complexity),
     )
 
 
 def usage_tally_of_call(row: UsageRow) -> DailyTally:
     """Return the tally of a day with one call."""
-    counts = counts_of_call(row)
+    counts = usage_counts_of_call(row)
     hourly = {name: counts[name] for name in HOURLY if name in counts}
     return DailyTally(
         agent_id=row.agent_id,
         day=usage_tally_day(row.at),
-        cell=cell_of_call(row),
+        cell=usage_tally_cell_of_call(row),
         counts=counts,
         hours={row.at.astimezone(UTC).hour: hourly},
     )
@@ -189,8 +189,8 @@ def _tallies_of_calls(rows: Iterable[UsageRow]) -> Iterator[DailyTally]:
     counts: dict[tuple[str, str, CounterCell], dict[str, int]] = {}
     hours: dict[tuple[str, str, CounterCell], dict[int, dict[str, int]]] = {}
     for row in rows:
-        key = row.agent_id, usage_tally_day(row.at), cell_of_call(row)
-        one, hour = counts_of_call(row), row.at.astimezone(UTC).hour
+        key = row.agent_id, usage_tally_day(row.at), usage_tally_cell_of_call(row)
+        one, hour = usage_counts_of_call(row), row.at.astimezone(UTC).hour
         _add_counts(counts.setdefault(key, {}), one)
         hourly = {name: one[name] for name in HOURLY if name in one}
         _add_counts(hours.setdefault(key, {}).setdefault(hour, {}), hourly)

@@ -14,9 +14,9 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.vault.note import ALIASES, TITLE, Note, vault_note_outside_code
 from opencrab.domain.workspace.path import (
     SEGMENT_BYTES,
-    path_collision_key,
     workspace_folder_path,
     workspace_path,
+    workspace_path_collision_key,
 )
 
 VAULT = "vault"
@@ -92,7 +92,7 @@ def vault_note_card(path: str, note: Note | None) -> NoteCard:
 
 def vault_note_name_key(text: str) -> str:
     """Return a key that is equal for all spellings of the same name."""
-    key = path_collision_key(text).strip()
+    key = workspace_path_collision_key(text).strip()
     return key.removeprefix(f"{VAULT}/").removesuffix(_SUFFIX).strip()
 
 
@@ -134,12 +134,12 @@ def vault_path_for_note_title(title: str, folder: str = "") -> str:
     if not name.strip("-"):
         raise Invalid(f"title {title!r} cannot name a file", field="title", cure="use some letters")
     suffix = "" if name.casefold().endswith(_SUFFIX) else _SUFFIX
-    return require_linkable_path(
+    return require_vault_linkable_path(
         workspace_path(f"{vault_folder_path_of_notes(folder)}/{name}{suffix}")
     )
 
 
-def require_linkable_path(path: str) -> str:
+def require_vault_linkable_path(path: str) -> str:
     """Return the path; raises Invalid if a link to it cannot be written."""
     bad = sorted(_NO_LINK.intersection(path))
     if bad:
@@ -158,7 +158,7 @@ def vault_note_file_name(path: str) -> str:
 
 def is_note_template(path: str) -> bool:
     """Check whether a file is a template, which links and searches ignore."""
-    return path_collision_key(path).startswith(f"{TEMPLATES}/")
+    return workspace_path_collision_key(path).startswith(f"{TEMPLATES}/")
 
 
 def shortest_vault_wikilink(path: str, index: NoteIndex, text: str = "") -> str:
@@ -216,7 +216,7 @@ def add_vault_wikilink_under_heading(body: str, link: str, headings: tuple[str, 
 def vault_note_with_path(note: Note, old: str, new: str) -> Note:
     """Return a note for its new path, with its old names as aliases."""
     held = [*note.values(TITLE)[:1], *note.values(ALIASES)]
-    if note.value(TITLE) and vault_file_name_for_title(note.value(TITLE)) == vault_note_file_name(
+    if note.value(TITLE) and _vault_file_name_for_title(note.value(TITLE)) == vault_note_file_name(
         old
     ):
         note = note.with_value(TITLE, vault_note_file_name(new))
@@ -232,7 +232,7 @@ def vault_note_with_path(note: Note, old: str, new: str) -> Note:
     return note.with_value(ALIASES, tuple(aliases)) if aliases else note
 
 
-def vault_file_name_for_title(title: str) -> str:
+def _vault_file_name_for_title(title: str) -> str:
     """Return the file name that a note of this title would have, or ""."""
     try:
         return vault_note_file_name(vault_path_for_note_title(title))

@@ -68,7 +68,7 @@ def file_not_found_error(path: str) -> NotFound:
     return NotFound(f"there is no file {path!r}", field="path", cure="list the workspace")
 
 
-def file_version_gone_error(path: str, version: str) -> NotFound:
+def workspace_file_version_gone_error(path: str, version: str) -> NotFound:
     """Build the NotFound error for a version that is no longer stored."""
     return NotFound(
         f"version {version!r} of file {path!r} is not stored",
@@ -101,7 +101,7 @@ def _identifier() -> TypeAdapter[str]:
     return TypeAdapter(Identifier)
 
 
-def path_collision_key(path: str) -> str:
+def workspace_path_collision_key(path: str) -> str:
     """Return a key that is equal for paths that some systems or people cannot tell apart."""
     folded = unicodedata.normalize("NFKC", path).casefold()
     return unicodedata.normalize("NFKC", folded)
@@ -142,7 +142,7 @@ def is_published_workspace_path(path: str) -> bool:
 
 def file_name_key(path: str) -> str:
     """Return the id of the document that names a file."""
-    return content_hash(path_collision_key(path).encode())[:40]
+    return content_hash(workspace_path_collision_key(path).encode())[:40]
 
 
 def _normal(text: str) -> str:
@@ -179,7 +179,7 @@ def _check_segment(text: str, segment: str) -> None:
         raise _invalid(text, "has a name that ends in a dot or space", "remove it")
     if len(segment.encode()) > SEGMENT_BYTES:
         raise _invalid(text, f"has a name of over {SEGMENT_BYTES} bytes", "choose a shorter one")
-    if _DEVICE.fullmatch(path_collision_key(segment)):
+    if _DEVICE.fullmatch(workspace_path_collision_key(segment)):
         raise _invalid(
             text, f"contains {segment!r}, a reserved device name on Windows", "choose another name"
         )

@@ -171,7 +171,7 @@ def world_private_key_name(key_id: str) -> str:
     return f"WORLD_KEY_{key_id.upper()}"
 
 
-def require_same_world_genome(agent: Agent, before: Soul, after: Soul | None) -> None:
+def require_soul_fits_world_binding(agent: Agent, before: Soul, after: Soul | None) -> None:
     """Raise Conflict if a new soul changes the drives of an agent that is bound to a world.
 
     Its genome fixes them. Without drives of its own an agent has those computed from its

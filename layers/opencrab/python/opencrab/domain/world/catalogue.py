@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from opencrab.domain.errors import Invalid, NotFound
-from opencrab.domain.value import JSON_DEPTH, Language, is_json
+from opencrab.domain.value import JSON_DEPTH, Language, is_json_value
 from opencrab.domain.world.messages import INBOUND_TABLE, OUTBOUND_TABLE
 
 _ROW = re.compile(r"0x([0-9A-F]{4}) ([A-Z_]+) ([A-Z][a-z]+) ([A-Za-z]*) ?(?:\{(.*)\})?")
@@ -63,7 +63,7 @@ class WorldMessage:
 
         Raises Invalid if it is no JSON, or if fields are missing, unknown or of another type.
         """
-        if not is_json(dict(payload)):
+        if not is_json_value(dict(payload)):
             raise Invalid(
                 f"the payload is not JSON, or is nested in over {JSON_DEPTH} levels",
                 field="payload",
@@ -167,7 +167,7 @@ def world_value_from_wire(value: Any, depth: int = JSON_DEPTH) -> Any:
         return {_key(key): world_value_from_wire(inner, depth - 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [world_value_from_wire(inner, depth - 1) for inner in value]
-    if not is_json(value):
+    if not is_json_value(value):
         raise Invalid(
             "the payload contains values that JSON cannot represent",
             cure="send finite numbers, text, bytes, booleans, lists and maps",
@@ -223,7 +223,7 @@ def outbound_world_messages() -> tuple[WorldMessage, ...]:
     return _parse_messages(OUTBOUND_TABLE)
 
 
-def outbound_message_by_name(name: str) -> WorldMessage:
+def outbound_world_message_by_name(name: str) -> WorldMessage:
     """Return the message of this name that agents send; raises NotFound."""
     for message in outbound_world_messages():
         if message.name == name:
@@ -236,6 +236,6 @@ def inbound_world_message_by_code(code: int) -> WorldMessage | None:
     return next((message for message in inbound_world_messages() if message.code == code), None)
 
 
-def outbound_message_by_code(code: int) -> WorldMessage | None:
+def outbound_world_message_by_code(code: int) -> WorldMessage | None:
     """Return the message of this code that agents send, or None."""
     return next((message for message in outbound_world_messages() if message.code == code), None)

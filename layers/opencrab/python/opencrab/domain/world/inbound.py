@@ -13,7 +13,7 @@ from opencrab.domain.world.binding import WorldBinding, WorldEnvelope, parse_wor
 from opencrab.domain.world.catalogue import (
     WorldMessage,
     inbound_world_message_by_code,
-    outbound_message_by_code,
+    outbound_world_message_by_code,
     world_value_from_wire,
 )
 
@@ -146,7 +146,7 @@ def _answer(
     So an answer is shown to the agent unchanged; the agent's own balance and reputation are stored.
     """
     asked = next((each for each in world.sent if each.nonce == envelope.reply_to), None)
-    message = outbound_message_by_code(envelope.code)
+    message = outbound_world_message_by_code(envelope.code)
     if asked is None or message is None or asked.code != envelope.code:
         raise Refused(
             f"no message with nonce {envelope.reply_to!r} and this code was sent",

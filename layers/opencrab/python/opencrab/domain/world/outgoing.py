@@ -31,7 +31,7 @@ class OutgoingEnvelope(Value):
         return base64.b64decode(self.raw)
 
 
-def outgoing_envelope(raw: bytes, envelope: WorldEnvelope) -> OutgoingEnvelope:
+def outgoing_world_envelope(raw: bytes, envelope: WorldEnvelope) -> OutgoingEnvelope:
     """Return what is kept of a sealed envelope."""
     return OutgoingEnvelope(
         world_id=envelope.world_id,
@@ -42,12 +42,12 @@ def outgoing_envelope(raw: bytes, envelope: WorldEnvelope) -> OutgoingEnvelope:
     )
 
 
-def outgoing_prefix(sender: str) -> str:
+def outgoing_world_message_prefix(sender: str) -> str:
     """Return how the ids of the documents of an agent's messages begin; it has one world."""
     return f"{sender}."
 
 
-def outgoing_envelope_id(envelope: WorldEnvelope) -> str:
+def outgoing_world_envelope_id(envelope: WorldEnvelope) -> str:
     """Return the id of an envelope's document: ordered by sender, then by time."""
     milliseconds = int(envelope.at.timestamp() * 1_000)
-    return f"{outgoing_prefix(envelope.sender)}{milliseconds:015d}.{envelope.nonce}"
+    return f"{outgoing_world_message_prefix(envelope.sender)}{milliseconds:015d}.{envelope.nonce}"

@@ -27,7 +27,7 @@ class ListCursor(Value):
     after: str
 
 
-def place_hider(runtime: Runtime, listing: str) -> Callable[[str], str]:
+def principal_place_hider(runtime: Runtime, listing: str) -> Callable[[str], str]:
     """Return the function that stores a place of a list and returns its name."""
 
     def hide(after: str) -> str:
@@ -40,7 +40,7 @@ def place_hider(runtime: Runtime, listing: str) -> Callable[[str], str]:
     return hide
 
 
-def unhidden_place(runtime: Runtime, listing: str, place: str) -> str | None:
+def unhidden_principal_place(runtime: Runtime, listing: str, place: str) -> str | None:
     """Return the item of a place or of its name; None if the name is unknown or too old."""
     if not place.startswith(_MARK):
         return place

@@ -13,7 +13,7 @@ from opencrab.ports.documents import Documents
 _ATTEMPTS = 10
 
 
-def grant_session_access(
+def let_principal_access_session(
     facts: Documents, keys: Keys, session_id: str, principal_id: str
 ) -> SessionAccess:
     """Let a principal read a session and write in it; inviting it again changes nothing.

@@ -3,14 +3,16 @@
 from collections.abc import Iterable
 
 from opencrab.domain.access.authority import Authority, Scope
-from opencrab.domain.discord.community import PRESENCE, Person, Presence, member_authority
+from opencrab.domain.discord.community import PRESENCE, Person, Presence, discord_authority
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.engine.runtime import Runtime
 
 _DISCORD = "discord-"
 
 
-def owners_among(runtime: Runtime, principal_ids: Iterable[str], agent_id: str) -> frozenset[str]:
+def owners_among_principals(
+    runtime: Runtime, principal_ids: Iterable[str], agent_id: str
+) -> frozenset[str]:
     """Return those principals who are owners of an agent, by their API keys or Discord ids.
 
     Asks the store once for keys and once for Discord, and only if somebody is in question.
@@ -32,5 +34,5 @@ def _discord_owners(runtime: Runtime, asked: frozenset[str], agent_id: str) -> f
     return frozenset(
         person.principal_id
         for person in people
-        if member_authority(person, runtime.community, presence) is Authority.OWNER
+        if discord_authority(person, runtime.community, presence) is Authority.OWNER
     )

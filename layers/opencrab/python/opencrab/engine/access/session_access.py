@@ -10,7 +10,7 @@ from opencrab.ports.documents import Documents
 _ATTEMPTS = 10
 
 
-def record_session_access_speaking_freely(
+def record_access_speaking_freely(
     facts: Documents, session_id: str, *, speaks_freely: bool
 ) -> SessionAccess:
     """Record whether agents may tell private memories in a session although others read it."""
@@ -19,7 +19,7 @@ def record_session_access_speaking_freely(
     )
 
 
-def record_session_access_of_others(facts: Documents, session_id: str) -> SessionAccess:
+def record_access_of_unknown_people(facts: Documents, session_id: str) -> SessionAccess:
     """Record that people read a session who are not known one by one; again changes nothing."""
     return _change_access(facts, session_id, lambda access: access.replaced(others_read=True))
 

@@ -32,7 +32,7 @@ Item = TypeVar("Item")
 _CURE = "use a key of a person or grant that may, or one with scope owner"
 
 
-def require_access_by_policy(
+def _require_access_by_policy(
     who: Principal, verb: Verb, what: Resource, missing: Callable[[], NotFound], refusal: str
 ) -> None:
     """Raise the error for what the policy does not allow.
@@ -46,23 +46,23 @@ def require_access_by_policy(
         raise Refused(refusal, cure=_CURE)
 
 
-def sees(who: Principal, what: Resource) -> bool:
+def may_principal_read(who: Principal, what: Resource) -> bool:
     """Check whether a principal may read a resource."""
     return decide_access(who, Verb.READ, what) is AccessDecision.ALLOWED
 
 
-def require_accessible_agent(who: Principal, agent_id: str, area: Area) -> None:
+def require_access_to_agent(who: Principal, agent_id: str, area: Area) -> None:
     """Raise NotFound or Refused unless a principal may read this part of an agent."""
-    require_access_by_policy(
+    _require_access_by_policy(
         who,
         Verb.READ,
         agent_access_resource(area, agent_id),
-        lambda: inaccessible_agent_error(agent_id),
+        lambda: _inaccessible_agent_error(agent_id),
         "this key may not read how an agent is set up and what it keeps",
     )
 
 
-def require_accessible_session(
+def require_access_to_session(
     home: Home, who: Principal, session_id: str, verb: Verb = Verb.READ
 ) -> tuple[Session, SessionAccess]:
     """Return a session with its access if a principal may do this with it.
@@ -70,12 +70,12 @@ def require_accessible_session(
     Raises NotFound for a session that the principal does not see.
     """
     session = home.sessions.get(session_id)
-    access = session_access(home.facts, session_id)
-    require_access_by_policy(
+    access = access_to_session(home.facts, session_id)
+    _require_access_by_policy(
         who,
         verb,
-        session_access_resource(session, access),
-        lambda: inaccessible_session_error(session_id),
+        _session_access_resource(session, access),
+        lambda: _inaccessible_session_error(session_id),
         _session_refusal(verb),
     )
     return session, access
@@ -89,21 +89,21 @@ def require_session_access(
     An owner may do everything, so nothing is read: whatever follows finds out that there is none.
     """
     if who.scope is not Scope.OWNER:
-        require_accessible_session(home, who, session_id, verb)
+        require_access_to_session(home, who, session_id, verb)
 
 
-def sees_session(home: Home, who: Principal, session_id: str) -> bool:
+def may_principal_see_session(home: Home, who: Principal, session_id: str) -> bool:
     """Check whether a principal sees a session now; False if there is none."""
     if who.scope is Scope.OWNER:
         return True
     try:
-        require_accessible_session(home, who, session_id)
+        require_access_to_session(home, who, session_id)
     except NotFound:
         return False
     return True
 
 
-def require_accessible_turn(home: Home, who: Principal, turn: Turn, verb: Verb = Verb.READ) -> None:
+def require_access_to_turn(home: Home, who: Principal, turn: Turn, verb: Verb = Verb.READ) -> None:
     """Raise NotFound unless a principal sees the session of a turn, Refused if it may not change.
 
     A turn is changed by the one who started it.
@@ -113,8 +113,8 @@ def require_accessible_turn(home: Home, who: Principal, turn: Turn, verb: Verb =
     try:
         session = home.sessions.get(turn.session_id)
     except NotFound:
-        raise inaccessible_turn_error(turn.id) from None
-    seen = session_access_resource(session, session_access(home.facts, session.id))
+        raise _inaccessible_turn_error(turn.id) from None
+    seen = _session_access_resource(session, access_to_session(home.facts, session.id))
     what = Resource(
         Area.SESSION,
         agent_ids=seen.agent_ids | {turn.agent_id},
@@ -122,25 +122,25 @@ def require_accessible_turn(home: Home, who: Principal, turn: Turn, verb: Verb =
         people=seen.people,
         keepers=frozenset({turn.principal_id}) & seen.people,
     )
-    require_access_by_policy(
+    _require_access_by_policy(
         who,
         verb,
         what,
-        lambda: inaccessible_turn_error(turn.id),
+        lambda: _inaccessible_turn_error(turn.id),
         "only the person whose message started a turn, or an owner key, may change it",
     )
 
 
-def visible_sessions(
+def sessions_principal_may_access(
     home: Home, who: Principal, sessions: Sequence[Session]
 ) -> list[tuple[Session, SessionAccess]]:
     """Return those sessions that a principal sees, with their access, in one read."""
     known = access_of_sessions(home.facts, (session.id for session in sessions))
     paired = [(session, known.get(session.id, NOBODY)) for session in sessions]
-    return [each for each in paired if sees(who, session_access_resource(*each))]
+    return [each for each in paired if may_principal_read(who, _session_access_resource(*each))]
 
 
-def accessible_goals(home: Home, who: Principal, goals: Sequence[Goal]) -> list[Goal]:
+def goals_principal_may_access(home: Home, who: Principal, goals: Sequence[Goal]) -> list[Goal]:
     """Return those goals that a principal sees, in at most one read."""
     if who.scope is Scope.OWNER:
         return list(goals)
@@ -148,20 +148,20 @@ def accessible_goals(home: Home, who: Principal, goals: Sequence[Goal]) -> list[
     return [
         goal
         for goal in goals
-        if sees(who, goal_access_resource(goal, known.get(goal.session_id, NOBODY)))
+        if may_principal_read(who, _goal_access_resource(goal, known.get(goal.session_id, NOBODY)))
     ]
 
 
-def require_accessible_goal(
+def require_access_to_goal(
     home: Home, who: Principal, goal: Goal, missing: Callable[[], NotFound], verb: Verb = Verb.READ
 ) -> None:
     """Raise NotFound unless a principal sees a goal, Refused if it may not change it."""
     if who.scope is Scope.OWNER:
         return
-    require_access_by_policy(
+    _require_access_by_policy(
         who,
         verb,
-        goal_access_resource(goal, session_access(home.facts, goal.session_id)),
+        _goal_access_resource(goal, access_to_session(home.facts, goal.session_id)),
         missing,
         "only the person who gave an instruction, or an owner key, may change its task",
     )
@@ -172,7 +172,7 @@ def agent_access_resource(area: Area, agent_id: str) -> Resource:
     return Resource(area, agent_ids=frozenset({agent_id}))
 
 
-def session_access_resource(session: Session, access: SessionAccess) -> Resource:
+def _session_access_resource(session: Session, access: SessionAccess) -> Resource:
     """Return a session as the policy sees it: its creator and members take part in it."""
     return Resource(
         Area.SESSION,
@@ -183,7 +183,7 @@ def session_access_resource(session: Session, access: SessionAccess) -> Resource
     )
 
 
-def goal_access_resource(goal: Goal, access: SessionAccess) -> Resource:
+def _goal_access_resource(goal: Goal, access: SessionAccess) -> Resource:
     """Return a goal or task as the policy sees it: members of its session see it too."""
     return Resource(
         Area.SESSION,
@@ -194,7 +194,7 @@ def goal_access_resource(goal: Goal, access: SessionAccess) -> Resource:
     )
 
 
-def file_access_resource(agent_id: str, path: str) -> Resource:
+def access_resource_of_file(agent_id: str, path: str) -> Resource:
     """Return a file's current content as the policy sees it; below PUBLISHED it is published."""
     return Resource(
         Area.FILE, agent_ids=frozenset({agent_id}), published=path.startswith(PUBLISHED)
@@ -206,7 +206,7 @@ def file_history_access_resource(agent_id: str) -> Resource:
     return Resource(Area.FILE, agent_ids=frozenset({agent_id}))
 
 
-def session_access(facts: Documents, session_id: str) -> SessionAccess:
+def access_to_session(facts: Documents, session_id: str) -> SessionAccess:
     """Return who a session is shared with."""
     fact = facts.get(INSTALLATION_FACTS, SESSION_ACCESS, session_id)
     return NOBODY if fact is None or fact.body is None else fact.read(SessionAccess)
@@ -219,7 +219,7 @@ def access_of_sessions(facts: Documents, session_ids: Iterable[str]) -> dict[str
     return {fact.id: fact.read(SessionAccess) for fact in found}
 
 
-def collect_accessible_items(
+def collect_items_with_access(
     page: Callable[[str, int], Sequence[Item]],
     keep: Callable[[Sequence[Item]], list[Item]],
     place: Callable[[Item], str],
@@ -247,17 +247,17 @@ def collect_accessible_items(
     return found, after if found and place(found[-1]) == after else hide(after)
 
 
-def inaccessible_agent_error(agent_id: str) -> NotFound:
+def _inaccessible_agent_error(agent_id: str) -> NotFound:
     """Return the error for an agent that does not exist, or that the caller does not see."""
     return NotFound(f"there is no agent {agent_id!r}", cure="list them with GET /api/agents")
 
 
-def inaccessible_session_error(session_id: str) -> NotFound:
+def _inaccessible_session_error(session_id: str) -> NotFound:
     """Return the error for a session that does not exist, or that the caller does not see."""
     return NotFound(f"there is no session {session_id!r}", cure="list them with GET /api/sessions")
 
 
-def inaccessible_turn_error(turn_id: str) -> NotFound:
+def _inaccessible_turn_error(turn_id: str) -> NotFound:
     """Return the error for a turn that does not exist, or that the caller does not see."""
     return NotFound(
         f"there is no turn {turn_id!r}",

@@ -9,14 +9,14 @@ from opencrab.ports.workspace.attached_folders import (
 )
 
 
-def attached_folders_of_agent(runtime: Runtime, agent_id: str) -> tuple[AttachedFolder, ...]:
+def agent_attached_folders(runtime: Runtime, agent_id: str) -> tuple[AttachedFolder, ...]:
     """Return the folders that serve an agent; () for none, and on AWS."""
     runtime.home.agents.get(agent_id)
     known = runtime.home.folders
     return () if known is None else tuple(each for each in known.all() if each.agent_id == agent_id)
 
 
-def set_attached_folder(
+def attach_folder_to_agent(
     runtime: Runtime, agent_id: str, place: AttachedPlace, folder: str | None
 ) -> None:
     """Let a folder serve an agent, or its own files again (None).

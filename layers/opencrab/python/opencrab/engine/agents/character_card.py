@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.text.hidden import hidden_in_name
+from opencrab.domain.text.hidden import hidden_text_in_name
 from opencrab.domain.value import Language, Value
 from opencrab.engine.agents.creation import NewAgent, SoulDraft
 from opencrab.ports.texts import Texts
@@ -42,13 +42,17 @@ class CharacterCard(CharacterTexts, defer_build=False):
     data: CharacterTexts | None = None
 
 
-def agent_from_card(card: CharacterCard, language: Language) -> tuple[NewAgent, tuple[str, ...]]:
+def agent_from_character_card(
+    card: CharacterCard, language: Language
+) -> tuple[NewAgent, tuple[str, ...]]:
     """Return the settings of a new agent, and the names of the texts that were cut.
 
     Raises Invalid for a card without a name.
     """
     texts: CharacterTexts = card.data or card
-    name = "".join(c for c in " ".join(texts.name.split()) if not hidden_in_name(c))[:_NAME].strip()
+    name = "".join(c for c in " ".join(texts.name.split()) if not hidden_text_in_name(c))[
+        :_NAME
+    ].strip()
     if not name:
         raise Invalid(
             "the card has no name", field="name", cure="choose a character card in JSON or PNG"
@@ -62,6 +66,6 @@ def agent_from_card(card: CharacterCard, language: Language) -> tuple[NewAgent, 
 
 def _fill_placeholders(text: str, names: Mapping[str, Any]) -> str:
     """Replace the places of a card where the names of the character and the person belong."""
-    shown = (c for c in text.replace("\r\n", "\n") if c == "\n" or not hidden_in_name(c))
+    shown = (c for c in text.replace("\r\n", "\n") if c == "\n" or not hidden_text_in_name(c))
     found = "".join(shown).strip()
     return _PLACEHOLDER.sub(lambda at: names[(at[1] or at[2]).lower()], found)

@@ -8,7 +8,10 @@ from pydantic import Field, model_validator
 from opencrab.domain.agents.agent import Agent, Identity, ModelName, Profile, Role
 from opencrab.domain.agents.heartbeat import Heartbeat, Zone
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.agents.time_zone import heartbeat_in_time_zone, with_hours_in_zone
+from opencrab.domain.agents.time_zone import (
+    agent_heartbeat_in_zone,
+    agent_heartbeat_with_hours_in_zone,
+)
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.conversation.session import (
@@ -175,15 +178,15 @@ def create_agent(
 
 def _heartbeat(rules: Rules, new: NewAgent) -> Heartbeat:
     """Return a new agent's heartbeat, by default with the installation's interval and zone."""
-    given = with_hours_in_zone(new.heartbeat, new.time_zone or rules.time_zone)
+    given = agent_heartbeat_with_hours_in_zone(new.heartbeat, new.time_zone or rules.time_zone)
     if new.time_zone is not None:
-        given = heartbeat_in_time_zone(given, new.time_zone, rules.time_zone)
+        given = agent_heartbeat_in_zone(given, new.time_zone, rules.time_zone)
     if "interval_seconds" in new.heartbeat.model_fields_set:
         return given
     return given.replaced(interval_seconds=rules.heartbeat_seconds)
 
 
-def create_session_of_agents(
+def create_first_session_of_agents(
     runtime: Runtime, new: NewSession, *, created_by: str, session_id: str | None = None
 ) -> Session:
     """Create a session between agents that exist and have not retired.

@@ -14,7 +14,7 @@ from opencrab.domain.goals.goal import Goal
 from opencrab.domain.goals.promise import Promise
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Text, Value
-from opencrab.engine.agents.vital_signs import queue_event_for_agent, wake_agent_with_waiting_work
+from opencrab.engine.agents.vital_signs import store_event_for_agent, wake_dormant_agent_with_work
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.texts import Texts
@@ -76,7 +76,7 @@ def send_event_to_agent(runtime: Runtime, agent_id: str, news: News, *, key: str
     return _store_event_once(runtime, agent_id, event, once)
 
 
-def notify_agent_of_goal_change(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
+def send_agent_goal_change_event(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
     """Notify an agent that a goal it set itself was cancelled or resumed by someone else."""
     if goal.authority is not Authority.SELF:
         return
@@ -91,10 +91,10 @@ def notify_agent_of_goal_change(runtime: Runtime, goal: Goal, kind: str, reason:
         tainted=goal.taint,
         at=runtime.clock.now(),
     )
-    queue_event_for_agent(runtime, goal.agent_id, event)
+    store_event_for_agent(runtime, goal.agent_id, event)
 
 
-def notify_agents_of_discussion_end(runtime: Runtime, session: Session) -> None:
+def send_agents_discussion_end_event(runtime: Runtime, session: Session) -> None:
     """Notify each agent of a discussion that it has ended, except the last speaker, once.
 
     Only agents that may act without being asked are notified.
@@ -105,7 +105,7 @@ def notify_agents_of_discussion_end(runtime: Runtime, session: Session) -> None:
                 _told_of_end(runtime, agent_id, session)
 
 
-def notify_agent_of_promise_end(runtime: Runtime, agent_id: str, promise: Promise) -> None:
+def send_agent_promise_end_event(runtime: Runtime, agent_id: str, promise: Promise) -> None:
     """Notify an agent that may act unasked of how a promise made to it ended, once."""
     with suppress(NotFound):
         agent = runtime.home.agents.get(agent_id).agent
@@ -147,7 +147,7 @@ def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:
     _store_event_once(runtime, agent_id, event, stable_id("discussion-ended", session.id))
 
 
-def notify_agent_once(runtime: Runtime, agent_id: str, event: AgentEvent, once: str) -> None:
+def send_agent_event_once(runtime: Runtime, agent_id: str, event: AgentEvent, once: str) -> None:
     """Notify an agent of an event, unless it was notified under the same `once` before."""
     with suppress(NotFound):
         if runtime.home.agents.get(agent_id).agent.answers:
@@ -160,11 +160,11 @@ def _store_event_once(
     """Store an event unless one was stored under the deduplication id `once`."""
     found = _find_stored_event(runtime.home.facts, agent_id, once)
     if found is not None:
-        wake_agent_with_waiting_work(runtime, agent_id)
+        wake_dormant_agent_with_work(runtime, agent_id)
         return found
     ends = event.at + KEPT
     mark = new_fact(agent_id, LATE, once, LateEvent(kept_as=event.id), expires_at=ends)
-    if queue_event_for_agent(runtime, agent_id, event, mark):
+    if store_event_for_agent(runtime, agent_id, event, mark):
         return EventReceipt(id=event.id, kept=True)
     return _find_stored_event(runtime.home.facts, agent_id, once) or EventReceipt(
         id=event.id, kept=False

@@ -24,7 +24,7 @@ class HeartbeatMessage(Value):
     slot: Annotated[int, Field(ge=0, strict=True)]
 
 
-def queue_heartbeat(beats: Queue, agent_id: str, moment: datetime, now: datetime) -> None:
+def queue_agent_heartbeat(beats: Queue, agent_id: str, moment: datetime, now: datetime) -> None:
     """Queue one heartbeat until its time."""
     told = HeartbeatMessage(agent=agent_id, slot=heartbeat_slot(moment))
     beats.send(
@@ -35,7 +35,7 @@ def queue_heartbeat(beats: Queue, agent_id: str, moment: datetime, now: datetime
     )
 
 
-def hasten_heartbeat(runtime: Runtime, agent_id: str) -> None:
+def hasten_agent_heartbeat(runtime: Runtime, agent_id: str) -> None:
     """Let an agent's next heartbeat come in a second, if it would come later.
 
     A failure is no harm: the heartbeat then comes at its usual time.
@@ -50,6 +50,6 @@ def hasten_heartbeat(runtime: Runtime, agent_id: str) -> None:
     try:
         changed = change_agent_vital_signs(runtime, agent_id, sooner)
         if changed is not None and changed.next_beat_at == soon and changed.has_next_heartbeat:
-            queue_heartbeat(runtime.home.beats, agent_id, soon, now)
+            queue_agent_heartbeat(runtime.home.beats, agent_id, soon, now)
     except OpenCrabError:
         return

@@ -53,7 +53,7 @@ def founder_presets() -> tuple[FounderPreset, ...]:
     return _load_preset_file().founders
 
 
-def is_founder(preset: FounderPreset, metadata: Mapping[str, object], purpose: str) -> bool:
+def is_founder_preset(preset: FounderPreset, metadata: Mapping[str, object], purpose: str) -> bool:
     """Check whether an agent of a founder's name is the founder, and not an agent of the owner's.
 
     Founders of earlier releases have no role yet, but the preset's purpose.

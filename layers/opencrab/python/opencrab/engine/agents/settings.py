@@ -12,13 +12,13 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.name import require_visible_name
-from opencrab.domain.world.binding import require_same_world_genome
+from opencrab.domain.world.binding import require_soul_fits_world_binding
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs, make_dormant_agent_active
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.models.preferences import (
     current_model_preferences,
-    require_model_config,
     require_usable_model,
+    require_usable_models_of_agent,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
@@ -50,7 +50,7 @@ def change_agent(
             f"agent {before.id!r} has retired and cannot be changed", cure="create a new agent"
         )
     _require_visible_names(profile, changes, soul, identity)
-    require_same_world_genome(before, profile.soul, soul)
+    require_soul_fits_world_binding(before, profile.soul, soul)
     if changes.get("model", before.model) != before.model:
         require_usable_model(runtime.models, changes["model"])
     if changes.get("policy", before.policy) != before.policy:
@@ -92,7 +92,7 @@ def _require_visible_names(
             require_visible_name(name, field)
 
 
-def choose_agent_model(
+def set_model_of_agent(
     runtime: Runtime, agent_id: str, use: Use | None, model: str | None
 ) -> Profile:
     """Set the model of an agent from its next turn on; None returns to the installation's default.
@@ -113,7 +113,7 @@ def choose_agent_model(
     return _set_model(runtime, agent_id, use, model)
 
 
-def freeze_or_unfreeze_agents(
+def freeze_or_unfreeze_agent(
     home: Home, agent_id: str | None, *, frozen: bool, by: str
 ) -> tuple[str, ...]:
     """Freeze or unfreeze an agent, or the installation without `agent_id`; return all frozen ids.
@@ -157,5 +157,5 @@ def _set_model(runtime: Runtime, agent_id: str, use: Use | None, model: str | No
     else:
         own = runtime.models.get(model).info.name
     config: LlmConfig = agent.llm.replaced(models=models)
-    require_model_config(runtime.models, config, own)
+    require_usable_models_of_agent(runtime.models, config, own)
     return change_agent(runtime, profile, {"model": own, "llm": config})

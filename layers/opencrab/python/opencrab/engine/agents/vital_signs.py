@@ -35,7 +35,7 @@ ChangeSigns = Callable[[VitalSigns], VitalSigns]
 _Step = Callable[[VitalSigns | None], tuple[VitalSigns | None, tuple[Document, ...]]]
 
 
-def stored_agent_vital_signs(facts: Documents, agent_id: str) -> Document | None:
+def agent_vital_signs_document(facts: Documents, agent_id: str) -> Document | None:
     """Return the document of an agent's vital signs, or None if it never had a heartbeat."""
     return facts.get(agent_id, VITALS, VITALS)
 
@@ -53,7 +53,7 @@ def create_agent_vital_signs(
     now = runtime.clock.now()
     fresh = first_heartbeat_signs(agent, profile.soul.weights.risk_tolerance, now)
     for _ in range(TRIES):
-        stored = stored_agent_vital_signs(runtime.home.facts, agent.id)
+        stored = agent_vital_signs_document(runtime.home.facts, agent.id)
         signs = fresh if stored is None else _refresh_signs(stored.read(VitalSigns), fresh)
         if reviews:
             signs = signs.replaced(reviewed_at=LONG_AGO, in_vain=0)
@@ -67,9 +67,9 @@ def create_agent_vital_signs(
     raise _busy(agent.id)
 
 
-def wake_agent_with_waiting_work(runtime: Runtime, agent_id: str) -> None:
+def wake_dormant_agent_with_work(runtime: Runtime, agent_id: str) -> None:
     """Wake an agent that is dormant although events or mentions wait, as after a crash."""
-    stored = stored_agent_vital_signs(runtime.home.facts, agent_id)
+    stored = agent_vital_signs_document(runtime.home.facts, agent_id)
     if stored is not None and _sleeps_on(stored.read(VitalSigns)):
         _awake(runtime, runtime.home.agents.get(agent_id))
 
@@ -90,7 +90,7 @@ def change_agent_vital_signs(
 
 def _update_signs(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | None:
     for last in (False,) * (TRIES - 1) + (True,):
-        stored = stored_agent_vital_signs(runtime.home.facts, agent_id)
+        stored = agent_vital_signs_document(runtime.home.facts, agent_id)
         before = None if stored is None else stored.read(VitalSigns)
         changed, beside = step(before)
         signs = (
@@ -112,7 +112,7 @@ def _update_signs(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | 
     raise _busy(agent_id)
 
 
-def queue_event_for_agent(
+def store_event_for_agent(
     runtime: Runtime, agent_id: str, event: AgentEvent, *beside: Document
 ) -> bool:
     """Store an event for an agent's next heartbeat; return False if it was not stored.
@@ -122,13 +122,13 @@ def queue_event_for_agent(
     new id, so that it is read too. `beside` is written with the event. A dormant agent is woken,
     also by a repeated event.
     """
-    stored = stored_agent_vital_signs(runtime.home.facts, agent_id)
+    stored = agent_vital_signs_document(runtime.home.facts, agent_id)
     signs = None if stored is None else stored.read(VitalSigns)
     if signs is None or not signs.heartbeat.hears(event.type, event.source):
         return False
     known = _is_known(runtime.home.facts, agent_id, event)
     if known or signs.unread >= MOST:
-        wake_agent_with_waiting_work(runtime, agent_id)
+        wake_dormant_agent_with_work(runtime, agent_id)
         return known
 
     def told(before: VitalSigns | None) -> tuple[VitalSigns | None, tuple[Document, ...]]:
@@ -140,7 +140,7 @@ def queue_event_for_agent(
     except Changed:
         known = _is_known(runtime.home.facts, agent_id, event)
         if known:
-            wake_agent_with_waiting_work(runtime, agent_id)
+            wake_dormant_agent_with_work(runtime, agent_id)
         return known
     return True
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.approval import DECIDED, GRANT, OPEN, Approval, ApprovalState, Grant
-from opencrab.domain.approvals.call_text import require_shown_call
+from opencrab.domain.approvals.call_text import require_shown_approval
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy, needs_approval
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCrabError, Refused
@@ -242,7 +242,7 @@ def decide_approval(
         approval, now = fact.read(Approval), runtime.clock.now()
         agent = runtime.home.agents.get(approval.agent_id).agent
         require_approval_decider(approval, agent, who, now)
-        require_shown_call(approval.id, approval.argument_hash, shown_hash)
+        require_shown_approval(approval.id, approval.argument_hash, shown_hash)
         state = ApprovalState.APPROVED if approved else ApprovalState.REJECTED
         try:
             if _is_over(approval, now):

@@ -11,14 +11,14 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.approval import Approval
 from opencrab.domain.approvals.call_text import (
     TextChange,
+    approval_call_arguments,
     approval_question_with_call,
-    exact_arguments,
     unified_diff_for_approval,
 )
 from opencrab.domain.errors import NotFound, OpenCrabError, Unavailable
 from opencrab.domain.memory.clearance import NOTHING_WITHHELD
-from opencrab.domain.text.message_split import split_message
-from opencrab.domain.turn.record import ActionCall, action_arguments, action_name_of_turn_call
+from opencrab.domain.text.message_split import split_text_to_limit
+from opencrab.domain.turn.record import ActionCall, action_name_of_turn_call, arguments_of_turn_call
 from opencrab.domain.value import Language
 from opencrab.engine.approvals.approvals import ApprovalCall, call_awaiting_approval
 from opencrab.engine.phrases import system_phrase
@@ -64,14 +64,14 @@ def call_card_for_approval(
     call: ActionCall, action: Action | None, context: ActionContext | None
 ) -> CallCard:
     """Build the card of a call; without a context it shows no change. Raises Unavailable."""
-    arguments = action_arguments(call) or {}
+    arguments = arguments_of_turn_call(call) or {}
     change = None
     if action is not None and context is not None:
         change = _change(action, arguments, context)
     return CallCard(
         arguments=arguments,
         argument_hash=call.argument_hash,
-        text=exact_arguments(arguments),
+        text=approval_call_arguments(arguments),
         diff="" if change is None else unified_diff_for_approval(change),
         replaces=change is not None and change.before is not None,
     )
@@ -85,7 +85,7 @@ def approval_question_for_channel(
     What is there now is not shown in a channel: not everybody there may read it.
     """
     whole = approval_question_with_call(question, card.text, card.argument_hash)
-    if not card.replaces and split_message(whole) == (whole,):
+    if not card.replaces and split_text_to_limit(whole) == (whole,):
         return whole
     return f"{question}\n{system_phrase('open_to_decide', language, id=approval_id)}"
 

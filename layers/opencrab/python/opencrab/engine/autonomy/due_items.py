@@ -13,7 +13,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, Unavailable
 from opencrab.domain.goals.goal import Goal, Pause
-from opencrab.domain.goals.promise import is_promise_session
+from opencrab.domain.goals.promise import is_promised_goal_session
 from opencrab.domain.peers.talk import HEARD_ITEM, TALK_ITEM
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.discussion import turn_taking
@@ -22,7 +22,7 @@ from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, 
 from opencrab.engine.goals.self_goals import leave_goal_to_next_heartbeat
 from opencrab.engine.peers import talking
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_turn_of_due_item
+from opencrab.engine.turn.admission import admit_turn_for_due_item
 from opencrab.ports.agents import Agents
 from opencrab.ports.turn.journal import Journal
 
@@ -64,14 +64,14 @@ def admit_due_item(runtime: Runtime, item: DueItem) -> None:
     if item.id.startswith(HEARD_ITEM):
         talking.hear_turn_of_peer(runtime, item)
         return
-    admit_turn_of_due_item(runtime, item)
+    admit_turn_for_due_item(runtime, item)
 
 
 def _is_for_later(agents: Agents, item: DueItem) -> bool:
     if item.task is None or item.message.authority is not Authority.SELF:
         return False
     agent = agents.get(_agent_id_of(item)).agent
-    may_act = agent.heartbeat.acts_on_its_own or is_promise_session(item.session_id)
+    may_act = agent.heartbeat.acts_on_its_own or is_promised_goal_session(item.session_id)
     return agent.status is not AgentStatus.ACTIVE or not may_act
 
 

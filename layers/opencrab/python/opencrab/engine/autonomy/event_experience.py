@@ -6,18 +6,18 @@ from datetime import datetime
 from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.identifier import content_hash, new_ulid
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
+from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.action import Effect
-from opencrab.engine.goals.turn_evidence import has_stored_lesson
+from opencrab.engine.goals.turn_evidence import has_goal_turn_stored_lesson
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import one_line
 
 _SENTENCE, _DEEDS = 500, 5
 
 
-def experience_of_events(
+def experience_of_heartbeat_events(
     work: TurnWork, events: Sequence[AgentEvent], now: datetime
 ) -> Document | None:
     """Return the experience of a turn that its agent began for these events.
@@ -26,7 +26,7 @@ def experience_of_events(
     whose end is the experience. An action that failed makes the outcome partial.
     """
     deeds = _deeds(work)
-    if work.turn.task is not None or not deeds or has_stored_lesson(work):
+    if work.turn.task is not None or not deeds or has_goal_turn_stored_lesson(work):
         return None
     turn, first = work.turn, events[0]
     failed = any(not result.success for _, result in work.transcript.ended_calls)
@@ -38,7 +38,7 @@ def experience_of_events(
         outcome=Outcome.PARTIAL if failed else Outcome.SUCCESS,
         lesson=one_line("; ".join(deeds[:_DEEDS]), _SENTENCE),
         about_turn=turn.id,
-        tainted=not may_vouch_for_skill(turn),
+        tainted=not may_vouch_for_learned_skill(turn),
         turn_id=turn.id,
         session_id=turn.session_id,
         person_id=turn.principal_id,

@@ -25,11 +25,11 @@ from opencrab.domain.autonomy.vital_signs import (
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.agents.heartbeat_queue import HeartbeatMessage, queue_heartbeat
+from opencrab.engine.agents.heartbeat_queue import HeartbeatMessage, queue_agent_heartbeat
 from opencrab.engine.agents.vital_signs import (
     TRIES,
+    agent_vital_signs_document,
     change_agent_vital_signs,
-    stored_agent_vital_signs,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
@@ -119,7 +119,7 @@ def _passing_over(agent_id: str) -> Iterator[None]:
         log.warning("heartbeat failed, retrying: agent=%s, error=%s", agent_id, error)
 
 
-def deliver_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
+def decide_queued_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Decide the heartbeat that a queue message names, unless it was decided or dropped.
 
     A message that comes too early is delayed until its time; a malformed one goes to the
@@ -160,7 +160,7 @@ def run_heartbeat(
     """
     alive = occupied or cache(lambda: _busy_agent_ids(runtime))
     for _ in range(TRIES):
-        stored = found or stored_agent_vital_signs(runtime.home.facts, agent_id)
+        stored = found or agent_vital_signs_document(runtime.home.facts, agent_id)
         found = None
         signs = None if stored is None else stored.read(VitalSigns)
         if stored is None or signs is None or not signs.has_next_heartbeat:
@@ -222,7 +222,7 @@ def _queue(beats: Queue, signs: VitalSigns, now: datetime) -> int:
     """Queue all heartbeats until the next sweep; with a short interval there are several."""
     moment, queued = signs.next_beat_at, 0
     while moment <= now + AHEAD:
-        queue_heartbeat(beats, signs.agent_id, moment, now)
+        queue_agent_heartbeat(beats, signs.agent_id, moment, now)
         queued += 1
         moment = max(moment, now) + timedelta(seconds=signs.heartbeat.interval_seconds)
     return queued

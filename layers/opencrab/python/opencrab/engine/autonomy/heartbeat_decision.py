@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from opencrab.domain.access.authority import Authority, Source, taints_reading_turn
+from opencrab.domain.access.authority import Authority, Source, does_authority_taint_reader
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.event import HAPPENING, MOST, AgentEvent
 from opencrab.domain.autonomy.heartbeat_gate import (
@@ -15,7 +15,7 @@ from opencrab.domain.autonomy.heartbeat_gate import (
     LoggedHeartbeat,
     first_heartbeat_reason,
     heartbeat_gate,
-    is_autonomous_speech_in_cooldown,
+    is_heartbeat_speech_in_cooldown,
 )
 from opencrab.domain.autonomy.vital_signs import (
     VitalSigns,
@@ -183,10 +183,10 @@ def _review_instructions(deciding: _Deciding) -> bool:
     if not agent.heartbeat.acts_on_its_own:
         return False
     # Only for agents with instructions, and not for every worker.
-    from opencrab.engine.autonomy.instruction_plan import review_instruction_plan  # noqa: PLC0415
+    from opencrab.engine.autonomy.instruction_plan import review_autonomy_instruction_plan  # noqa: PLC0415
 
     plan = deciding.board.instruction_plan()
-    changed = review_instruction_plan(deciding.runtime, agent, plan, deciding.now)
+    changed = review_autonomy_instruction_plan(deciding.runtime, agent, plan, deciding.now)
     if changed:
         deciding.board = GoalBoard.of(deciding.runtime.home.facts, deciding.profile, deciding.now)
     return changed
@@ -270,7 +270,7 @@ def _answer(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | N
     # Words of others are never the agent's own wish.
     own = mention.authority is Authority.SELF
     authority = Authority.PEER if own else mention.authority
-    foreign = taints_reading_turn(authority)
+    foreign = does_authority_taint_reader(authority)
     channel = mention.channel and mention.channel.replaced(awaited=False)
     item = _item(deciding, (BeatReason.MENTION,), session.id, channel)
     message = item.message.replaced(authority=authority, principal_id=mention.principal_id)
@@ -294,7 +294,7 @@ def _look(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None
     channel = signs.heartbeat.channel
     tainted = any(event.tainted for event in fresh[:EVENTS_READ])
     if channel is not None and (
-        tainted or is_autonomous_speech_in_cooldown(signs, channel.target, now)
+        tainted or is_heartbeat_speech_in_cooldown(signs, channel.target, now)
     ):
         channel = None
     item = _item(deciding, reasons, session.id, channel)

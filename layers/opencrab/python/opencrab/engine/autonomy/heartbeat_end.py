@@ -20,13 +20,13 @@ from opencrab.domain.turn.record import action_name_of_turn_call
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn, TurnStatus
 from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
+    agent_vital_signs_document,
     make_agent_dormant,
     make_dormant_agent_active,
-    stored_agent_vital_signs,
 )
 from opencrab.engine.consequence import FollowUp, TurnEnding
-from opencrab.engine.goals.self_goals import ends_own_goal_idle
-from opencrab.engine.goals.turn_evidence import has_stored_lesson
+from opencrab.engine.goals.self_goals import does_turn_end_own_goal_idle
+from opencrab.engine.goals.turn_evidence import has_goal_turn_stored_lesson
 from opencrab.engine.memory.working_memory import clear_working_memory_after_turn
 from opencrab.engine.turn.work import Consequence, TurnWork
 
@@ -67,7 +67,7 @@ def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Doc
     turn = work.turn
     if not (turn.is_autonomous or turn.task is not None):
         return _signs_after_reply(work) if spoke and len(work.session.participants) > 1 else None
-    stored = stored_agent_vital_signs(work.runtime.home.facts, turn.agent_id)
+    stored = agent_vital_signs_document(work.runtime.home.facts, turn.agent_id)
     if stored is None:
         return None
     now, before = work.runtime.clock.now(), stored.read(VitalSigns)
@@ -87,9 +87,9 @@ def _experience_of_events(work: TurnWork, ending: TurnEnding) -> Document | None
     if around is None or not around.events or ending.status is not TurnStatus.COMPLETED:
         return None
     # Few turns have read events, so not every worker loads it.
-    from opencrab.engine.autonomy.event_experience import experience_of_events  # noqa: PLC0415
+    from opencrab.engine.autonomy.event_experience import experience_of_heartbeat_events  # noqa: PLC0415
 
-    return experience_of_events(work, around.events, work.runtime.clock.now())
+    return experience_of_heartbeat_events(work, around.events, work.runtime.clock.now())
 
 
 def _settle(work: TurnWork) -> None:
@@ -100,7 +100,7 @@ def _settle(work: TurnWork) -> None:
     if (gone := _clear_working_memory(work)) is not None:
         with suppress(Changed):
             work.runtime.home.facts.commit(gone)
-    stored = stored_agent_vital_signs(work.runtime.home.facts, turn.agent_id)
+    stored = agent_vital_signs_document(work.runtime.home.facts, turn.agent_id)
     if stored is None:
         return
     signs = stored.read(VitalSigns)
@@ -135,7 +135,7 @@ def _clear_working_memory(work: TurnWork) -> Document | None:
 
 def _signs_after_reply(work: TurnWork) -> Document | None:
     """Return vital signs without the mention in the session where the agent just spoke, or None."""
-    stored = stored_agent_vital_signs(work.runtime.home.facts, work.turn.agent_id)
+    stored = agent_vital_signs_document(work.runtime.home.facts, work.turn.agent_id)
     before = None if stored is None else stored.read(VitalSigns)
     signs = None if before is None else _without_mention(before, work.turn.session_id)
     return None if signs is None or signs == before else heartbeat_signs_document(signs, stored)
@@ -180,7 +180,7 @@ def _signs_after_unasked_turn(
 def _was_idle(work: TurnWork, status: TurnStatus, *, spoke: bool) -> bool:
     """Check whether a turn ended a self-set goal without doing anything for it."""
     goal = work.served
-    return goal is not None and ends_own_goal_idle(work, goal, status, spoke=spoke)
+    return goal is not None and does_turn_end_own_goal_idle(work, goal, status, spoke=spoke)
 
 
 def _counts(turn: Turn, status: TurnStatus) -> bool:
@@ -206,7 +206,7 @@ def _succeeded_actions(work: TurnWork) -> set[str]:
 
 def _is_new_experience(work: TurnWork, status: TurnStatus, *, spoke: bool) -> bool:
     """Check whether a turn stored a lesson or completed a goal that the agent set itself."""
-    if has_stored_lesson(work):
+    if has_goal_turn_stored_lesson(work):
         return True
     goal = work.served
     return (
@@ -215,7 +215,7 @@ def _is_new_experience(work: TurnWork, status: TurnStatus, *, spoke: bool) -> bo
         and work.turn.task == goal.id
         and status is TurnStatus.COMPLETED
         and all(task.status.is_end for task in goal.tasks)
-        and not ends_own_goal_idle(work, goal, status, spoke=spoke)
+        and not does_turn_end_own_goal_idle(work, goal, status, spoke=spoke)
     )
 
 

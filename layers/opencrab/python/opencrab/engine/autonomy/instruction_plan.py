@@ -14,9 +14,9 @@ from opencrab.domain.autonomy.instruction_plan import (
     InstructionPlan,
     PlanFlaw,
     PlannedGoal,
-    instruction_key,
+    autonomy_instruction_plan_key,
     instruction_schedule_id,
-    is_from_instructions,
+    is_instructed_schedule,
     is_schedule_alike,
 )
 from opencrab.domain.autonomy.schedule import (
@@ -31,7 +31,7 @@ from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.money.budget import INSTALLATION
-from opencrab.engine.autonomy.instruction_plan_prompt import planned_goal_text
+from opencrab.engine.autonomy.instruction_plan_prompt import autonomy_planned_goal_text
 from opencrab.engine.autonomy.schedule_documents import (
     read_schedule_count,
     schedule_count_after,
@@ -46,19 +46,19 @@ _TRIES = 5
 _CHANGED = "the instruction plan was changed concurrently"
 
 
-def review_instruction_plan(
+def review_autonomy_instruction_plan(
     runtime: Runtime, agent: Agent, plan: InstructionPlan | None, now: datetime
 ) -> bool:
     """Ask for the plan of instructions that are new, or update what follows from the one there is.
 
     Returns True if something was written. Raises Changed when it was changed concurrently.
     """
-    key = instruction_key(agent)
+    key = autonomy_instruction_plan_key(agent)
     if plan is None or plan.key != key:
         _begin_plan(runtime, agent, key, now)
         return True
     if plan.planned:
-        return plan.place != schedule_place(runtime, agent) and apply_instruction_plan(
+        return plan.place != schedule_place(runtime, agent) and apply_instruction_plan_to_schedules(
             runtime, agent
         )
     if not plan.asks_again(now) or _is_frozen(runtime.home, agent.id):
@@ -72,7 +72,7 @@ def review_instruction_plan(
     return True
 
 
-def withdraw_instruction_plan(runtime: Runtime, agent_id: str) -> None:
+def withdraw_autonomy_instruction_plan(runtime: Runtime, agent_id: str) -> None:
     """Delete the plan of instructions that are no more, with its schedules; safe to repeat."""
     for _ in range(_TRIES):
         stored = _plan_document(runtime.home.facts, agent_id)
@@ -86,21 +86,27 @@ def withdraw_instruction_plan(runtime: Runtime, agent_id: str) -> None:
         return
 
 
-def read_instruction_plan(facts: Documents, agent: Agent) -> InstructionPlan | None:
+def read_autonomy_instruction_plan(facts: Documents, agent: Agent) -> InstructionPlan | None:
     """Return the plan of an agent's present instructions; None if there is none, or not yet."""
     stored = _plan_document(facts, agent.id)
     plan = None if stored is None else stored.read(InstructionPlan)
     wanted = agent.heartbeat.acts_on_its_own and plan is not None
-    return plan if wanted and plan is not None and plan.key == instruction_key(agent) else None
+    return (
+        plan
+        if wanted and plan is not None and plan.key == autonomy_instruction_plan_key(agent)
+        else None
+    )
 
 
-def apply_instruction_plan(runtime: Runtime, agent: Agent) -> bool:
+def apply_instruction_plan_to_schedules(runtime: Runtime, agent: Agent) -> bool:
     """Make and move the schedules of a plan; True if it was written. Safe to repeat."""
     for _ in range(_TRIES):
         stored = _plan_document(runtime.home.facts, agent.id)
         plan = None if stored is None else stored.read(InstructionPlan)
         place = schedule_place(runtime, agent)
-        current = plan is not None and plan.planned and plan.key == instruction_key(agent)
+        current = (
+            plan is not None and plan.planned and plan.key == autonomy_instruction_plan_key(agent)
+        )
         if stored is None or plan is None or not current or plan.place == place:
             return False
         change = _ScheduleChange.of(runtime, agent, plan)
@@ -158,7 +164,7 @@ class _ScheduleChange:
         """Return a goal with its new schedule, or with the reason why it gets none."""
         zone = agent_time_zone(self.agent, self.runtime.rules.time_zone)
         known = [fact.read(Schedule) for fact in self.stored.values()]
-        theirs = (each for each in known if not is_from_instructions(each))
+        theirs = (each for each in known if not is_instructed_schedule(each))
         if any(is_schedule_alike(each, goal, zone) for each in theirs):
             return goal.replaced(flaw=PlanFlaw.OWNER_HAS_IT)
         if len(known) >= SCHEDULES:
@@ -167,7 +173,7 @@ class _ScheduleChange:
             name=one_line(goal.name, 100),
             when=goal.times,
             zone=zone,
-            instructions=planned_goal_text(goal, self.agent.language),
+            instructions=autonomy_planned_goal_text(goal, self.agent.language),
             channel=self.agent.heartbeat.channel,
         )
         schedule_id = instruction_schedule_id(self.plan.key, goal)
@@ -185,7 +191,7 @@ class _ScheduleChange:
         schedule, now = fact.read(Schedule), self.runtime.clock.now()
         zone = agent_time_zone(self.agent, self.runtime.rules.time_zone)
         moved = schedule.replaced(zone=zone, channel=self.agent.heartbeat.channel)
-        if not is_from_instructions(schedule) or moved == schedule:
+        if not is_instructed_schedule(schedule) or moved == schedule:
             return goal
         if schedule.enabled and zone != schedule.zone:
             moved = moved.replaced(next_at=next_schedule_time(moved.when, zone, now))
@@ -216,7 +222,7 @@ def _schedules_to_remove(
     """Return the writes that remove a plan's schedules, except those that the owner changed."""
     names = [(SCHEDULE, goal.schedule_id) for goal in plan.goals if goal.schedule_id]
     found = facts.get_many(agent_id, *names) if names else ()
-    return tuple(fact.removed() for fact in found if is_from_instructions(fact.read(Schedule)))
+    return tuple(fact.removed() for fact in found if is_instructed_schedule(fact.read(Schedule)))
 
 
 def _request_plan(home: Home, agent_id: str, plan: InstructionPlan) -> None:

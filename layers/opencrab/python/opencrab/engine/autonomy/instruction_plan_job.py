@@ -12,11 +12,11 @@ from functools import partial
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, AgentStatus, Profile
 from opencrab.domain.agents.time_zone import agent_time_zone
-from opencrab.domain.autonomy.instruction_answer import parse_instruction_answer
+from opencrab.domain.autonomy.instruction_answer import parse_autonomy_instruction_plan
 from opencrab.domain.autonomy.instruction_plan import (
     INSTRUCTION_PLAN,
     InstructionPlan,
-    instruction_key,
+    autonomy_instruction_plan_key,
 )
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document, new_fact
@@ -27,11 +27,11 @@ from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelResult, Record
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.agents.vital_signs import LONG_AGO, change_agent_vital_signs
-from opencrab.engine.autonomy.instruction_plan import apply_instruction_plan
+from opencrab.engine.autonomy.instruction_plan import apply_instruction_plan_to_schedules
 from opencrab.engine.autonomy.instruction_plan_prompt import (
     OUTPUT_TOKENS,
-    instruction_plan_question,
-    instruction_plan_rules,
+    autonomy_instruction_plan_question,
+    autonomy_instruction_plan_rules,
 )
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.queueing import enqueue_turn
@@ -76,7 +76,7 @@ class PlanTurn:
             return _INTERRUPTED
         agent = work.profile.agent
         wanted = agent.answers and agent.heartbeat.acts_on_its_own
-        if not wanted or instruction_key(agent) != self.key:
+        if not wanted or autonomy_instruction_plan_key(agent) != self.key:
             return _UNWANTED
         stored = work.runtime.home.facts.get(agent.id, INSTRUCTION_PLAN, INSTRUCTION_PLAN)
         plan = None if stored is None else stored.read(InstructionPlan)
@@ -89,8 +89,8 @@ class PlanTurn:
         offered = runtime.actions.schemas(agent, routing, Authority.SELF, profile.mind)
         names = [schema.name for schema in offered if _is_deed(runtime.actions, schema.name)]
         # Instructions and purpose are the owner's words.
-        question = instruction_plan_question(agent, names, runtime.clock.now(), zone)
-        rules = instruction_plan_rules(profile.soul.persona_name, agent.language, zone)
+        question = autonomy_instruction_plan_question(agent, names, runtime.clock.now(), zone)
+        rules = autonomy_instruction_plan_rules(profile.soul.persona_name, agent.language, zone)
         output = min(prompt_answer_token_limit(info, runtime.rules), OUTPUT_TOKENS)
         return single_question_prompt_request(
             work,
@@ -105,7 +105,7 @@ class PlanTurn:
         answer, runtime = result.answer or ModelAnswer(), work.runtime
         zone = agent_time_zone(work.profile.agent, runtime.rules.time_zone)
         try:
-            goals, note = parse_instruction_answer(
+            goals, note = parse_autonomy_instruction_plan(
                 "" if answer.calls else answer.text,
                 now=runtime.clock.now(),
                 zone=zone,
@@ -185,7 +185,9 @@ class InstructionPlanJob(TurnJob):
     def after_end(self, runtime: Runtime, turn: Turn) -> None:
         """Make the plan's schedules, and let the next heartbeat review the goals."""
         with suppress(NotFound):
-            apply_instruction_plan(runtime, runtime.home.agents.get(turn.agent_id).agent)
+            apply_instruction_plan_to_schedules(
+                runtime, runtime.home.agents.get(turn.agent_id).agent
+            )
             change_agent_vital_signs(
                 runtime, turn.agent_id, lambda signs: signs.replaced(reviewed_at=LONG_AGO)
             )
@@ -214,7 +216,9 @@ def _open_plan_turn(runtime: Runtime, agent_id: str, key: str) -> None:
 def _lives_by(agent: Agent, key: str) -> bool:
     """Check whether an agent has heartbeats, and these instructions to follow in them."""
     active = agent.status is AgentStatus.ACTIVE and agent.heartbeat.enabled
-    return active and agent.heartbeat.acts_on_its_own and instruction_key(agent) == key
+    return (
+        active and agent.heartbeat.acts_on_its_own and autonomy_instruction_plan_key(agent) == key
+    )
 
 
 def _is_deed(actions: Actions, name: str) -> bool:

@@ -9,9 +9,9 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, AgentStatus
 from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.autonomy.instruction_plan import (
-    is_from_instructions,
-    is_one_time,
-    is_withdrawn,
+    is_instructed_schedule,
+    is_one_time_schedule,
+    is_schedule_withdrawn,
 )
 from opencrab.domain.autonomy.schedule import (
     SCHEDULE,
@@ -222,9 +222,9 @@ def _fire_schedule(runtime: Runtime, fact: Document, frozen: tuple[str, ...]) ->
     """Start a due schedule, or switch it off if it cannot run; return False if nothing started."""
     schedule = fact.read(Schedule)
     try:
-        if is_from_instructions(schedule):
+        if is_instructed_schedule(schedule):
             agent = _find_agent(runtime.home, schedule.agent_id)
-            if agent is None or is_withdrawn(schedule, agent):
+            if agent is None or is_schedule_withdrawn(schedule, agent):
                 runtime.home.facts.commit(fact.removed())
                 return False
             # Without heartbeats nothing of what it does by itself begins.
@@ -256,7 +256,7 @@ def _next(home: Home, clock: Clock, schedule: Schedule, frozen: tuple[str, ...])
         moved = schedule.with_next_time(now)
     except Invalid:
         return schedule.with_off_reason(WhyOff.NEVER, now), ()
-    once = is_one_time(schedule)
+    once = is_one_time_schedule(schedule)
     if once:
         moved = schedule.with_off_reason(WhyOff.NEVER, now)
     if {INSTALLATION, schedule.agent_id} & {*frozen}:
@@ -325,7 +325,7 @@ def _item(clock: Clock, schedule: Schedule, occasion: str) -> tuple[DueItem, str
 
     What an agent does by its standing instructions is paid from its heartbeats' share.
     """
-    source = Source.HEARTBEAT if is_from_instructions(schedule) else Source.SCHEDULE
+    source = Source.HEARTBEAT if is_instructed_schedule(schedule) else Source.SCHEDULE
     now, agent_id = clock.now(), schedule.agent_id
     own = agents_own_session(agent_id, now)
     session_id = schedule.session_id or own.id

@@ -10,7 +10,7 @@ from opencrab.engine.autonomy.heartbeat import repair_postponed_heartbeats, swee
 from opencrab.engine.autonomy.schedules import sweep_schedules
 from opencrab.engine.queueing import enqueue_turn, queue_for_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.work import queue_utterance_of_turn
+from opencrab.engine.turn.work import queue_turn_utterance
 from opencrab.ports.home import Home
 
 _BATCH = 100
@@ -33,7 +33,7 @@ def run_autonomy_sweep(runtime: Runtime) -> SweepResult:
     """Run one pass of the sweep; every part is safe to repeat."""
     requeued, freed = _turns(runtime)
     sweep_schedules(runtime)
-    resent, admitted = _utterances(runtime), admit_due_items(runtime)
+    resent, admitted = _utterances(runtime), sweep_due_items(runtime)
     decided = sweep_approvals(runtime)
     repair_postponed_heartbeats(runtime)
     return SweepResult(requeued, freed, resent, admitted, decided, sweep_heartbeats(runtime).turns)
@@ -64,13 +64,11 @@ def _utterances(runtime: Runtime) -> int:
     stale = now - timedelta(seconds=runtime.rules.stale_seconds)
     unsent = runtime.home.outbox.list_unsent(stale, _BATCH)
     for utterance in unsent:
-        queue_utterance_of_turn(
-            runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}"
-        )
+        queue_turn_utterance(runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")
     return len(unsent)
 
 
-def admit_due_items(runtime: Runtime) -> int:
+def sweep_due_items(runtime: Runtime) -> int:
     """Admit the due items, dropping those that can never be admitted; return how many."""
     items = runtime.home.due.list_due(runtime.clock.now(), _BATCH)
     return sum([admit_or_drop_due_item(runtime, item) for item in items])

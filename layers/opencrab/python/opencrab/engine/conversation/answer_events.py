@@ -13,8 +13,8 @@ from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.engine.conversation.live_events import (
     Event,
     events_of_session_line,
-    line_end_metadata,
-    milliseconds,
+    session_event_milliseconds,
+    session_line_end_metadata,
     split_session_message_text,
 )
 from opencrab.ports.conversation.answers import AnswerPart
@@ -81,7 +81,7 @@ def words_of_session_message(
 def end_of_session_message(part: AnswerPart, message_id: str, line: Line) -> Event:
     """Return the event that ends a message with the line that says the same."""
     ended = _message_event("TEXT_MESSAGE_END", part, message_id, line.at)
-    return {**ended, "metadata": line_end_metadata(line)}
+    return {**ended, "metadata": session_line_end_metadata(line)}
 
 
 def withdrawal_of_message(part: AnswerPart, message_id: str, at: datetime) -> Event:
@@ -92,5 +92,5 @@ def withdrawal_of_message(part: AnswerPart, message_id: str, at: datetime) -> Ev
 
 def _message_event(kind: str, part: AnswerPart, message_id: str, at: datetime) -> Event:
     metadata = {"threadId": part.session_id, "runId": part.turn_id, "agentId": part.agent_id}
-    shared = {"timestamp": milliseconds(at), "metadata": metadata}
+    shared = {"timestamp": session_event_milliseconds(at), "metadata": metadata}
     return {"type": kind, "messageId": message_id, **shared}

@@ -15,14 +15,14 @@ from opencrab.domain.conversation.session import (
     Participant,
     Session,
     SessionStatus,
-    require_seats_left,
+    require_seats_left_in_session,
 )
 from opencrab.domain.discussion.turn_taking import scaled_discussion_hop_limit
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Name, ShortText, Value
-from opencrab.engine.access.session_access import record_session_access_of_others
+from opencrab.engine.access.session_access import record_access_of_unknown_people
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
@@ -57,7 +57,7 @@ def conversation_bound_to_channel(home: Home, place: str) -> Session | None:
     return _session(home.sessions, home.facts.get(INSTALLATION_FACTS, PLACE, place))
 
 
-def open_channel_conversation(
+def open_conversation_of_channel(
     runtime: Runtime, place: str, opening: SessionOpening, *, key: str = ""
 ) -> Session:
     """Return the session of a channel, opened if there is none; add missing agents to it.
@@ -72,7 +72,7 @@ def open_channel_conversation(
             raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
     session = _open_or_join(runtime, place, opening, key)
     if opening.others_read:
-        record_session_access_of_others(runtime.home.facts, session.id)
+        record_access_of_unknown_people(runtime.home.facts, session.id)
     return session
 
 
@@ -126,7 +126,7 @@ def _is_other(session: Session, opening: SessionOpening, started: str) -> bool:
 def _closer(session: Session, opening: SessionOpening) -> SessionOpening:
     """Return the opening of a session that fewer people hear, without the theme of the old one."""
     together = tuple(dict.fromkeys((*session.agent_ids, *opening.agent_ids)))
-    require_seats_left(len(together))
+    require_seats_left_in_session(len(together))
     return opening.replaced(agent_ids=together, opened_by=session.created_by)
 
 
@@ -175,7 +175,7 @@ def _seat_missing_agents(
     missing = tuple(each for each in agent_ids if each not in session.agent_ids)
     if not missing:
         return session
-    require_seats_left(len({*session.all_time_agent_ids, *missing}))
+    require_seats_left_in_session(len({*session.all_time_agent_ids, *missing}))
     together = (*session.agent_ids, *missing)
     try:
         return sessions.set_participants(session.id, together, clock.now())

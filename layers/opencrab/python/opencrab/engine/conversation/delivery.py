@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.conversation.message import ATTEMPTS, DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
-from opencrab.engine.conversation.goal_panel import show_goal_progress_panel
+from opencrab.engine.conversation.goal_panel import show_goal_panel_in_conversation
 from opencrab.engine.goals.panel_notice import PANEL
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
@@ -120,7 +120,7 @@ def _again(
 def _deliver_panel(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Show an instruction's progress; retries are few, since the next change sends it again."""
     try:
-        show_goal_progress_panel(runtime, json.loads(delivery.body))
+        show_goal_panel_in_conversation(runtime, json.loads(delivery.body))
     except Unavailable:
         if delivery.count < ATTEMPTS:
             return _later(runtime.home.deliveries, delivery, delivery.count)

@@ -11,7 +11,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.channel import Panel, PanelRow
 
 
-def show_goal_progress_panel(runtime: Runtime, body: Mapping[str, Any]) -> None:
+def show_goal_panel_in_conversation(runtime: Runtime, body: Mapping[str, Any]) -> None:
     """Show the panel that a queue message asks for; raise the errors of the channel."""
     named = body["panel"]
     try:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import Unauthenticated
-from opencrab.engine.conversation.live import WatchTarget, may_watch
+from opencrab.engine.conversation.live import WatchTarget, may_watch_conversation
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.keys import Keys
 
@@ -45,7 +45,7 @@ class KeyHolders:
         found = self.watching.get((key, watched))
         if found is None or now - found[1] >= KEY_BELIEVED:
             self._forget_old(now)
-            found = may_watch(self.runtime.home, principal, watched), now
+            found = may_watch_conversation(self.runtime.home, principal, watched), now
             self.watching[key, watched] = found
         return found[0]
 

@@ -14,7 +14,7 @@ from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.access.visibility import require_accessible_agent, require_session_access
+from opencrab.engine.access.visibility import require_access_to_agent, require_session_access
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.answer_events import AnswerEvents
 from opencrab.engine.conversation.live_events import Event, TurnMoved
@@ -68,7 +68,9 @@ class LiveStart:
     newest: int = 0
 
 
-def visible_session_line_kinds(kinds: Iterable[LineKind] | None, *, is_owner: bool) -> VisibleKinds:
+def visible_conversation_line_kinds(
+    kinds: Iterable[LineKind] | None, *, is_owner: bool
+) -> VisibleKinds:
     """Return what a caller sees who asks for some kinds; None asks for the public ones.
 
     An owner who names kinds also sees private lines. Raises Refused for a kind that only owners may
@@ -86,7 +88,7 @@ def visible_session_line_kinds(kinds: Iterable[LineKind] | None, *, is_owner: bo
     return VisibleKinds(kinds=asked, private=is_owner)
 
 
-def require_watch(home: Home, who: Principal, watched: WatchTarget) -> None:
+def require_watch_of_conversation(home: Home, who: Principal, watched: WatchTarget) -> None:
     """Raise NotFound or Refused unless a principal may watch a session or an agent.
 
     An agent acts in everybody's sessions, so chat keys watch sessions only.
@@ -94,13 +96,13 @@ def require_watch(home: Home, who: Principal, watched: WatchTarget) -> None:
     if watched.kind == "session":
         require_session_access(home, who, watched.id)
     else:
-        require_accessible_agent(who, watched.id, Area.AGENT)
+        require_access_to_agent(who, watched.id, Area.AGENT)
 
 
-def may_watch(home: Home, who: Principal, watched: WatchTarget) -> bool:
+def may_watch_conversation(home: Home, who: Principal, watched: WatchTarget) -> bool:
     """Check whether a principal may watch a session or an agent now."""
     try:
-        require_watch(home, who, watched)
+        require_watch_of_conversation(home, who, watched)
     except (NotFound, Refused):
         return False
     return True
@@ -139,7 +141,7 @@ def collect_visible_session_lines(
     return found, before if newest_first else after
 
 
-def newest_line_number(home: Home, session_id: str) -> int:
+def _newest_line_number(home: Home, session_id: str) -> int:
     """Return the sequence of a session's newest line, 0 without lines; raise NotFound."""
     home.sessions.get(session_id)
     found = home.journal.lines(session_id, limit=1, newest_first=True)
@@ -156,13 +158,13 @@ def live_session_start(runtime: Runtime, watched: WatchTarget, after: int | None
             raise Invalid("after is allowed for sessions only", field="after", cure="omit it")
         runtime.home.agents.get(watched.id)
         return LiveStart(0)
-    last = newest_line_number(runtime.home, watched.id)
+    last = _newest_line_number(runtime.home, watched.id)
     if after is None:
         return LiveStart(last, newest=last)
     if last - after <= HISTORY:
         return LiveStart(min(after, last), newest=last)
     place = last - HISTORY
-    gap = live_events.gap_event(watched.id, after, place + 1, runtime.clock.now())
+    gap = live_events.session_event_for_gap(watched.id, after, place + 1, runtime.clock.now())
     return LiveStart(place, gap, newest=last)
 
 
@@ -177,7 +179,7 @@ def session_turn_change(runtime: Runtime, turn_id: str, status: str) -> TurnMove
     return TurnMoved(turn=turn, status=came_to, at=at)
 
 
-def line_in_feed_entry(entry: FeedEntry) -> Line | None:
+def session_line_in_feed_entry(entry: FeedEntry) -> Line | None:
     """Return the line in a feed entry, or None if the entry is no line."""
     return Line.model_validate_json(entry.body) if entry.kind == "line" else None
 
@@ -215,7 +217,7 @@ class LiveFollower:
         Raises NotFound, Invalid, and Refused when there are too many watches.
         """
         if watched not in self.watches and len(self.watches) >= self.most:
-            raise too_many_conversation_watches_error(self.most)
+            raise too_many_watched_conversations_error(self.most)
         begun = live_session_start(self.runtime, watched, after)
         self.watches[watched] = _Watch(visible, begun.place, begun.newest)
         self._answers.catch_up()
@@ -288,7 +290,7 @@ class LiveFollower:
                 yield from self._messages.of_part(part, now)
 
     def _told(self, entry: FeedEntry) -> Iterator[Event]:
-        line = line_in_feed_entry(entry)
+        line = session_line_in_feed_entry(entry)
         if line is not None:
             if self._is_new(line):
                 yield from self._messages.of_line(line)
@@ -328,7 +330,7 @@ class LiveFollower:
         if in_session or WatchTarget(kind="agent", id=found.turn.agent_id) in self.watches:
             if found.status is not TurnStatus.RUNNING:
                 yield from self._messages.of_turn(turn_id, found.at)
-            yield from live_events.session_events_of_turn(found)
+            yield from live_events.live_session_events_of_turn(found)
 
 
 def _follows_answers(watches: Mapping[WatchTarget, _Watch], session_id: str, agent_id: str) -> bool:
@@ -338,7 +340,7 @@ def _follows_answers(watches: Mapping[WatchTarget, _Watch], session_id: str, age
     return any(each and LineKind.SPEECH in each.visible.kinds for each in (in_session, of_agent))
 
 
-def too_many_conversation_watches_error(most: int) -> Refused:
+def too_many_watched_conversations_error(most: int) -> Refused:
     """Return the error for a connection that watches too many things."""
     return Refused(
         f"a connection watches at most {most} sessions and agents",

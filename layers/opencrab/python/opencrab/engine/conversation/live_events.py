@@ -39,17 +39,17 @@ def events_of_session_line(line: Line) -> tuple[Event, ...]:
     return (*others, {**last, "metadata": {**last["metadata"], "sequence": line.sequence}})
 
 
-def line_end_metadata(line: Line) -> dict[str, Any]:
+def session_line_end_metadata(line: Line) -> dict[str, Any]:
     """Return the metadata of a line's last event."""
     return {**_metadata(line), "sequence": line.sequence}
 
 
-def session_events_of_turn(moved: TurnMoved) -> tuple[Event, ...]:
+def live_session_events_of_turn(moved: TurnMoved) -> tuple[Event, ...]:
     """Return the event of a turn that began, waits or ended; none while it is queued."""
     turn, status = moved.turn, moved.status
     ids = {"threadId": turn.session_id, "runId": turn.id}
     shared = {
-        "timestamp": milliseconds(moved.at),
+        "timestamp": session_event_milliseconds(moved.at),
         "metadata": {**ids, "agentId": turn.agent_id, "status": status.value},
     }
     if status is TurnStatus.QUEUED:
@@ -62,11 +62,11 @@ def session_events_of_turn(moved: TurnMoved) -> tuple[Event, ...]:
     return ({"type": "RUN_FINISHED", **ids, "outcome": _outcome(turn, status), **shared},)
 
 
-def gap_event(session_id: str, after: int, before: int, at: datetime) -> Event:
+def session_event_for_gap(session_id: str, after: int, before: int, at: datetime) -> Event:
     """Return the event for omitted lines with after < sequence < before; the client reads them."""
     value = {"after": after, "before": before}
     metadata = {"threadId": session_id}
-    return _custom(_GAP, value, {"timestamp": milliseconds(at), "metadata": metadata})
+    return _custom(_GAP, value, {"timestamp": session_event_milliseconds(at), "metadata": metadata})
 
 
 def _outcome(turn: Turn, status: TurnStatus) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _outcome(turn: Turn, status: TurnStatus) -> dict[str, Any]:
 
 
 def _of_line(line: Line) -> Iterator[Event]:
-    shared = {"timestamp": milliseconds(line.at), "metadata": _metadata(line)}
+    shared = {"timestamp": session_event_milliseconds(line.at), "metadata": _metadata(line)}
     match line.kind:
         case LineKind.ACTION:
             yield from _action(line, shared)
@@ -157,6 +157,6 @@ def split_session_message_text(text: str) -> tuple[str, ...]:
     return tuple(text[start : start + PIECE] for start in range(0, len(text), PIECE)) or ("",)
 
 
-def milliseconds(moment: datetime) -> int:
+def session_event_milliseconds(moment: datetime) -> int:
     """Return a moment as AG-UI has it: milliseconds since 1970."""
     return int(moment.timestamp() * 1_000)

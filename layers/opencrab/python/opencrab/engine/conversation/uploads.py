@@ -16,8 +16,8 @@ from opencrab.domain.conversation.attachment import (
     WORKSPACE,
     AttachedKind,
     AttachmentFault,
-    attachment_name,
-    judge_attachment,
+    judge_message_attachment,
+    message_attachment_name,
 )
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.conversation.upload_record import UPLOADED, UploadRecord
@@ -60,7 +60,7 @@ class Upload:
     kind: AttachedKind
 
 
-def store_upload(
+def store_session_upload(
     runtime: Runtime, session: Session, upload_id: str, name: str, content: bytes, *, by: Principal
 ) -> Upload:
     """Store a principal's file for all agents of a session, once by its id.
@@ -69,7 +69,7 @@ def store_upload(
     part of it that is for people who are not owners.
     """
     kind = _require_attachable(name, content)
-    stored = attachment_name(name)
+    stored = message_attachment_name(name)
     path = workspace_path(f"{UPLOADS}/{upload_id}/{stored}")
     readers = FileReaders(
         readers=memory_label_of_session_members(session.id), sha256=content_hash(content)
@@ -108,7 +108,7 @@ def _require_room(files: Files, agent_id: str, path: str, size: int) -> None:
 
 
 def _require_attachable(name: str, content: bytes) -> AttachedKind:
-    found = judge_attachment(name, content)
+    found = judge_message_attachment(name, content)
     if isinstance(found, AttachedKind):
         return found
     error = TooLarge if found is AttachmentFault.TOO_LARGE else Invalid

@@ -18,9 +18,9 @@ from opencrab.domain.discord.community import (
     Presence,
     Snowflake,
     Spot,
+    discord_authority,
     discord_channel,
-    member_authority,
-    snowflake_time,
+    time_of_discord_snowflake,
 )
 from opencrab.domain.discord.sent_file import FILES, SentFile
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
@@ -30,7 +30,7 @@ from opencrab.domain.value import Identifier, Name, Text, Value
 from opencrab.engine.conversation.channel_bindings import (
     SessionOpening,
     conversation_bound_to_channel,
-    open_channel_conversation,
+    open_conversation_of_channel,
 )
 from opencrab.engine.discord.presence import discord_presence, discord_presences
 from opencrab.engine.runtime import Runtime
@@ -121,7 +121,7 @@ def answer_ambient_discord_message(
         return AmbientOutcome(silence=Silence.GUILD if concerned else Silence.NOBODY)
     if said.author.is_bot and not _bot_spoke(runtime.home.facts, runtime.clock, said):
         return AmbientOutcome(silence=Silence.LOOP)
-    session = open_channel_conversation(
+    session = open_conversation_of_channel(
         runtime, said.place, _opening(runtime.home.facts, said, agent_ids)
     )
     authority = _authority(runtime.home.facts, runtime.community, said.author, agent_ids)
@@ -249,7 +249,7 @@ def _authority(
     if author.is_bot:
         return Authority.PUBLIC
     found = (
-        member_authority(author, community, discord_presence(facts, each)) for each in agent_ids
+        discord_authority(author, community, discord_presence(facts, each)) for each in agent_ids
     )
     return min(found, key=_LEAST_FIRST.index)
 
@@ -262,11 +262,11 @@ def _parts(
         return (TextPart(text=said.content),)
     from opencrab.engine.discord.received_files import (  # noqa: PLC0415 - seldom needed
         SentMessage,
-        received_parts,
+        discord_message_parts,
     )
 
     sent = SentMessage(said.id, said.content, said.sent_files, said.author, authority)
-    return received_parts(runtime, session_id, agent_id, sent)
+    return discord_message_parts(runtime, session_id, agent_id, sent)
 
 
 def _message(said: ReceivedMessage, parts: tuple[Part, ...], authority: Authority) -> Message:
@@ -289,7 +289,7 @@ def _message(said: ReceivedMessage, parts: tuple[Part, ...], authority: Authorit
 def _human_spoke(facts: Documents, said: ReceivedMessage) -> None:
     for _ in range(_TRIES):
         fact, run = _run(facts, said.channel_id)
-        following = run.after_human(snowflake_time(said.id))
+        following = run.after_human(time_of_discord_snowflake(said.id))
         if fact is None or following == run:
             return
         if _try_commit(facts, fact.with_body(following)):
@@ -299,7 +299,7 @@ def _human_spoke(facts: Documents, said: ReceivedMessage) -> None:
 
 def _bot_spoke(facts: Documents, clock: Clock, said: ReceivedMessage) -> bool:
     """Record a bot's message once per id, and return whether it may be answered."""
-    at = snowflake_time(said.id)
+    at = time_of_discord_snowflake(said.id)
     for _ in range(_TRIES):
         fact, run = _run(facts, said.channel_id)
         verdict = run.verdict(said.id)

@@ -21,7 +21,7 @@ from opencrab.engine.discord.setup import (
     SEND,
     VIEW,
     BotApplication,
-    command_registration_difference,
+    discord_registration_difference,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.discord import Discord
@@ -143,7 +143,7 @@ def _of_endpoint(doctor: _Doctor, url: str) -> Check:
     wanted = doctor.application.endpoint
     if not url:
         return doctor.ill(
-            "endpoint", "endpoint_none", wanted=wanted or discord_endpoint_advice(doctor)
+            "endpoint", "endpoint_none", wanted=wanted or _discord_endpoint_advice(doctor)
         )
     if wanted is None:
         return doctor.well("endpoint", "endpoint_set", url=url)
@@ -152,7 +152,7 @@ def _of_endpoint(doctor: _Doctor, url: str) -> Check:
     return doctor.well("endpoint", "endpoint", url=url)
 
 
-def discord_endpoint_advice(doctor: _Doctor) -> str:
+def _discord_endpoint_advice(doctor: _Doctor) -> str:
     """Return a description of the endpoint's URL where its address is not known."""
     return discord_advice("endpoint_form", doctor.language)[0]
 
@@ -178,7 +178,7 @@ def _of_content(doctor: _Doctor, flags: int, kept: tuple[Presence, ...]) -> Chec
 def _of_commands(doctor: _Doctor) -> Check:
     """Check that the commands are registered globally, or in every server of the installation."""
     try:
-        found = command_registration_difference(doctor.runtime.discord, doctor.application, None)
+        found = discord_registration_difference(doctor.runtime.discord, doctor.application, None)
         if not found.is_none and _in_guilds(doctor):
             return doctor.well("commands", "commands_guilds")
     except OpenCrabError as error:
@@ -192,7 +192,7 @@ def _of_commands(doctor: _Doctor) -> Check:
 def _in_guilds(doctor: _Doctor) -> bool:
     guild_ids = doctor.runtime.community.guild_ids
     return bool(guild_ids) and all(
-        command_registration_difference(doctor.runtime.discord, doctor.application, each).is_none
+        discord_registration_difference(doctor.runtime.discord, doctor.application, each).is_none
         for each in guild_ids
     )
 

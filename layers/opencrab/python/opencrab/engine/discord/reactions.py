@@ -15,7 +15,7 @@ from opencrab.domain.discord.community import (
     KIND,
     Person,
     Snowflake,
-    member_authority,
+    discord_authority,
 )
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.turn import Turn
@@ -63,7 +63,7 @@ class FeedbackOutcome:
     unused: Unused | None = None
 
 
-def record_reaction(
+def record_discord_reaction(
     runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]
 ) -> FeedbackOutcome:
     """Store a thumb as feedback, unless the author gave feedback before or is public; 🛑 stops.
@@ -128,7 +128,7 @@ def _running_answers(runtime: Runtime, reaction: Reaction, author_id: str) -> It
 
 
 def _authority(runtime: Runtime, person: Person, agent_id: str) -> Authority:
-    return member_authority(
+    return discord_authority(
         person, runtime.community, discord_presence(runtime.home.facts, agent_id)
     )
 

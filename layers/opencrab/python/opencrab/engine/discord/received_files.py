@@ -19,12 +19,12 @@ from opencrab.domain.conversation.attachment import (
     UPLOADS,
     WORKSPACE,
     AttachmentFault,
-    attachment_name,
-    judge_attachment,
+    judge_message_attachment,
+    message_attachment_name,
 )
 from opencrab.domain.conversation.message import FilePart, ImagePart, Part, TextPart
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.discord.community import Person, member_authority
+from opencrab.domain.discord.community import Person, discord_authority
 from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import (
@@ -40,7 +40,7 @@ from opencrab.domain.errors import (
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Language, Value
 from opencrab.domain.workspace.path import workspace_path
-from opencrab.engine.conversation.uploads import store_upload
+from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.texts import Texts
@@ -121,7 +121,7 @@ class _Batch:
         runtime, sent = self.runtime, self.sent
         author = sent.quoting or sent.sender
         owns = all(
-            member_authority(
+            discord_authority(
                 sent.sender, runtime.community, discord_presence(runtime.home.facts, agent_id)
             )
             is Authority.OWNER
@@ -133,10 +133,10 @@ class _Batch:
     def reference(self, place: int) -> str:
         """Return how a message refers to a stored file."""
         upload_id, name = self.upload(place)
-        return WORKSPACE + workspace_path(f"{UPLOADS}/{upload_id}/{attachment_name(name)}")
+        return WORKSPACE + workspace_path(f"{UPLOADS}/{upload_id}/{message_attachment_name(name)}")
 
 
-def received_parts(
+def discord_message_parts(
     runtime: Runtime, session_id: str, agent_id: str, sent: SentMessage
 ) -> tuple[Part, ...]:
     """Return the parts of a message: its text, and its files, fetched once.
@@ -193,7 +193,7 @@ def _take(batch: _Batch, place: int, file: SentFile) -> FileOutcome:
     content = _fetch(batch, file)
     if isinstance(content, FileOutcome):
         return content
-    found = judge_attachment(file.name, content)
+    found = judge_message_attachment(file.name, content)
     if isinstance(found, AttachmentFault):
         return FileOutcome(found.value)
     return _store(batch, place, content) or FileOutcome(found.kind)
@@ -203,7 +203,7 @@ def _store(batch: _Batch, place: int, content: bytes) -> FileOutcome | None:
     """Store a file; return why not if it cannot be stored."""
     session, by = batch.session, batch.principal
     try:
-        store_upload(batch.runtime, session, *batch.upload(place), content, by=by)
+        store_session_upload(batch.runtime, session, *batch.upload(place), content, by=by)
     except TooLarge:
         return FileOutcome.FULL
     except (Invalid, Conflict) as error:
@@ -249,7 +249,7 @@ def _storable_name(name: str) -> str:
     stem, dot, ending = name.rpartition(".")
     for each in (name, f"{stem[:40]}{dot}{ending}", f"file{dot}{ending}"):
         with suppress(Invalid):
-            workspace_path(f"{UPLOADS}/x/{attachment_name(each)}")
+            workspace_path(f"{UPLOADS}/x/{message_attachment_name(each)}")
             return each
     return "file"
 

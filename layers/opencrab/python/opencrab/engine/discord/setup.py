@@ -89,7 +89,7 @@ def require_discord(discord: Discord | None) -> Discord:
     return discord
 
 
-def command_registration_difference(
+def discord_registration_difference(
     discord: Discord | None, application: BotApplication, guild_id: str | None
 ) -> CommandsDifference:
     """Return what registering the commands would change, globally or in one server.
@@ -98,24 +98,24 @@ def command_registration_difference(
     """
     path = _place(application, guild_id)
     found = require_discord(discord).ask("GET", f"{path}?with_localizations=true")
-    return compare_commands(found or (), _expected_commands(application, guild_id))
+    return compare_discord_commands(found or (), _expected_commands(application, guild_id))
 
 
-def register_commands(
+def register_all_discord_commands(
     discord: Discord | None, application: BotApplication, guild_id: str | None
 ) -> CommandsDifference:
     """Replace all registered commands by ours, unless nothing would change.
 
     Returns the difference. Raises NotFound if Discord is disabled, and the errors of Discord's API.
     """
-    found = command_registration_difference(discord, application, guild_id)
+    found = discord_registration_difference(discord, application, guild_id)
     if not found.is_none:
         path = _place(application, guild_id)
         require_discord(discord).ask("PUT", path, list(_expected_commands(application, guild_id)))
     return found
 
 
-def compare_commands(
+def compare_discord_commands(
     registered: Iterable[Command], wanted: Iterable[Command]
 ) -> CommandsDifference:
     """Compare registered commands with wanted ones, ignoring what Discord adds by itself."""
@@ -129,7 +129,7 @@ def compare_commands(
     )
 
 
-def bot_invitation(discord: Discord | None, application: BotApplication) -> Invitation:
+def discord_bot_invitation(discord: Discord | None, application: BotApplication) -> Invitation:
     """Return the links that invite the bot; raise NotFound if Discord is disabled."""
     require_discord(discord)
     shared = {"client_id": application.application_id}

@@ -11,11 +11,11 @@ from opencrab.domain.conversation.session import (
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.memory.belief_index import PEERS, salient_beliefs_change
-from opencrab.domain.memory.peer import PEER, Peer, peer_trust_after_collaboration
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, remember_peer
+from opencrab.domain.memory.peer import PEER, Peer, memory_of_peer_after_collaboration
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, remember_peer_in_memory
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Language
-from opencrab.engine.agents.events import notify_agents_of_discussion_end
+from opencrab.engine.agents.events import send_agents_discussion_end_event
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.texts import Texts
@@ -58,7 +58,7 @@ def record_discussion_results(runtime: Runtime, session: Session) -> None:
         for other in there:
             if other != agent_id:
                 _meet(runtime.home.facts, agent_id, other, session, outcome)
-    notify_agents_of_discussion_end(runtime, session)
+    send_agents_discussion_end_event(runtime, session)
 
 
 def was_discussion_agreed(session: Session) -> bool:
@@ -68,7 +68,7 @@ def was_discussion_agreed(session: Session) -> bool:
 
 def _meet(facts: Documents, agent_id: str, other: str, session: Session, outcome: Outcome) -> None:
     for _ in range(_TRIES):
-        change = peer_trust_change(
+        change = trust_change_after_discussion(
             facts, agent_id, other, outcome, session_id=session.id, at=session.updated_at
         )
         with suppress(Changed):
@@ -77,7 +77,7 @@ def _meet(facts: Documents, agent_id: str, other: str, session: Session, outcome
             return
 
 
-def peer_trust_change(
+def trust_change_after_discussion(
     facts: Documents,
     agent_id: str,
     other: str,
@@ -93,7 +93,7 @@ def peer_trust_change(
     """
     stored = facts.get(agent_id, PEER, other)
     before = Peer(agent_id=other) if stored is None else stored.read(Peer)
-    after = peer_trust_after_collaboration(
+    after = memory_of_peer_after_collaboration(
         before, outcome, session_id, at, undoes_success=undoes_success
     )
     if after == before:
@@ -109,4 +109,4 @@ def _outlook(facts: Documents, agent_id: str, peer: Peer) -> tuple[Document, ...
     """Return the write of the agent's salient beliefs, if this peer changes them."""
     stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
     before = SalientBeliefs() if stored is None else stored.read(SalientBeliefs)
-    return salient_beliefs_change(agent_id, stored, remember_peer(before, peer))
+    return salient_beliefs_change(agent_id, stored, remember_peer_in_memory(before, peer))

@@ -17,18 +17,18 @@ from opencrab.domain.discussion.outcome import (
     DiscussionOutcome,
     OutcomeState,
     TaskAnswer,
-    outcome_writers,
-    task_request_id,
+    discussion_outcome_writers,
+    discussion_task_request_id,
 )
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, Refused, Unavailable
 from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.memory.memory import MEMORY, MEMORY_CHARACTERS, Memory, Provenance
-from opencrab.domain.peers.talk import discussion_turn_scopes
+from opencrab.domain.peers.talk import peer_discussion_budget_scopes
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
 from opencrab.engine.discussion.after_turn import record_discussion_results
-from opencrab.engine.discussion.promises import settle_promises
+from opencrab.engine.discussion.promises import settle_discussion_promises
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.memory.records import count_memory_added
 from opencrab.engine.runtime import Runtime
@@ -63,13 +63,13 @@ def conclude_discussion(runtime: Runtime, session: Session, channel: Channel | N
         return
     if not outcome.remembered:
         _remember(runtime, session, outcome)
-        change_discussion_outcome(runtime, session.id, lambda told: told.replaced(remembered=True))
+        _change_discussion_outcome(runtime, session.id, lambda told: told.replaced(remembered=True))
     if not outcome.asked:
         unasked = _ask_about_tasks(runtime, session, outcome)
-        change_discussion_outcome(
+        _change_discussion_outcome(
             runtime, session.id, lambda told: told.without_answer(unasked).replaced(asked=True)
         )
-    settle_promises(runtime, outcome)
+    settle_discussion_promises(runtime, outcome)
 
 
 def stored_discussion_outcome(runtime: Runtime, session_id: str) -> Document | None:
@@ -77,7 +77,7 @@ def stored_discussion_outcome(runtime: Runtime, session_id: str) -> Document | N
     return runtime.home.facts.get(INSTALLATION_FACTS, DISCUSSION_OUTCOME, session_id)
 
 
-def change_discussion_outcome(
+def _change_discussion_outcome(
     runtime: Runtime, session_id: str, change: Callable[[DiscussionOutcome], DiscussionOutcome]
 ) -> None:
     """Change a stored outcome, whatever else is written to it meanwhile; raise Unavailable."""
@@ -117,7 +117,7 @@ def _ask_for_outcome(runtime: Runtime, session: Session, channel: Channel | None
 
 def _first_writer(runtime: Runtime, session: Session, channel: Channel | None) -> str | None:
     """Ask the first agent that can write the outcome; return its id, or None."""
-    for agent_id in outcome_writers(session):
+    for agent_id in discussion_outcome_writers(session):
         profile = _answering(runtime, agent_id)
         if profile is None:
             continue
@@ -148,7 +148,7 @@ def _ask_about_tasks(
             gone.add(agent_id)
         if not text:
             continue
-        message = _message(task_request_id(agent_id), text)
+        message = _message(discussion_task_request_id(agent_id), text)
         try:
             _admit(runtime, session, message, agent_id)
         except Conflict:
@@ -191,7 +191,7 @@ def _admit(runtime: Runtime, session: Session, message: Message, agent_id: str) 
         payer=session.payer,
         only=(agent_id,),
         after_end=True,
-        scopes=discussion_turn_scopes(session, agent_id),
+        scopes=peer_discussion_budget_scopes(session, agent_id),
     )
 
 

@@ -4,19 +4,19 @@ from opencrab.domain.discussion.outcome import (
     DISCUSSION_OUTCOME,
     DiscussionOutcome,
     OutcomeState,
-    is_outcome_turn,
-    is_task_answer_turn,
+    is_discussion_outcome_turn,
+    is_discussion_task_answer_turn,
 )
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import GOAL, Goal
-from opencrab.domain.goals.promise import PROMISE, Promise, is_promised_goal, settling_due_item
+from opencrab.domain.goals.promise import PROMISE, Promise, goal_promises_due_item, is_goal_promised
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.record import action_name_of_turn_call
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.discussion.outcome import discussion_outcome_text, stored_discussion_outcome
-from opencrab.engine.discussion.promises import holds_already
+from opencrab.engine.discussion.promises import discussion_promise_holds_already
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.audience import may_turn_channel_hear_everything
 from opencrab.engine.turn.work import TurnWork
@@ -27,11 +27,11 @@ _AT_ONCE = 2
 """The most promises that one turn has judged belatedly: its end has room for few items."""
 
 
-def follow_up_promises(work: TurnWork, ending: TurnEnding) -> FollowUp:
+def follow_up_discussion_promises(work: TurnWork, ending: TurnEnding) -> FollowUp:
     """Return what follows from a turn for the outcome of its discussion, and for promises."""
-    if is_outcome_turn(work.turn):
+    if is_discussion_outcome_turn(work.turn):
         return _follow_up_outcome_turn(work, ending)
-    if is_task_answer_turn(work.turn):
+    if is_discussion_task_answer_turn(work.turn):
         return _follow_up_task_answers(work)
     due = (
         *_due_items_of_ended_promises(work, ending.facts),
@@ -41,9 +41,9 @@ def follow_up_promises(work: TurnWork, ending: TurnEnding) -> FollowUp:
     return FollowUp(due=due)
 
 
-def follow_up_abandoned_turn(runtime: Runtime, turn: Turn) -> FollowUp:
+def follow_up_abandoned_discussion(runtime: Runtime, turn: Turn) -> FollowUp:
     """Return the write that there is no outcome, if the turn that should write it is given up."""
-    if not is_outcome_turn(turn):
+    if not is_discussion_outcome_turn(turn):
         return FollowUp()
     try:
         return FollowUp(facts=_unwritten_outcome_change(runtime, turn, "failed"))
@@ -65,7 +65,7 @@ def _follow_up_outcome_turn(work: TurnWork, ending: TurnEnding) -> FollowUp:
         told = _TEXTS["written"][language].format(id=turn.session_id)
         if may_turn_channel_hear_everything(runtime, turn, work.profile.agent, channel):
             told = discussion_outcome_text(work.session, outcome, language)
-    item = settling_due_item(turn.session_id, "outcome", runtime.clock.now())
+    item = goal_promises_due_item(turn.session_id, "outcome", runtime.clock.now())
     return FollowUp(due=(item,), owner_question=told)
 
 
@@ -105,9 +105,13 @@ def _follow_up_task_answers(work: TurnWork) -> FollowUp:
         made = runtime.home.facts.get(turn.agent_id, PROMISE, promise_id)
         promise = None if made is None else made.read(Promise)
         # Nobody works on it before this turn has ended: what holds now is not its doing.
-        if made is not None and promise is not None and holds_already(runtime, promise):
+        if (
+            made is not None
+            and promise is not None
+            and discussion_promise_holds_already(runtime, promise)
+        ):
             facts.append(made.with_body(promise.replaced(vacuous=True)))
-    item = settling_due_item(turn.session_id, f"tasks-{turn.agent_id}", runtime.clock.now())
+    item = goal_promises_due_item(turn.session_id, f"tasks-{turn.agent_id}", runtime.clock.now())
     return FollowUp(facts=tuple(facts), due=(item,))
 
 
@@ -116,19 +120,19 @@ def _due_items_of_ended_promises(work: TurnWork, facts: tuple[Document, ...]) ->
     found, now = [], work.runtime.clock.now()
     for fact in facts:
         goal = fact.read(Goal) if fact.kind == GOAL and fact.body else None
-        if goal is None or not goal.status.is_end or not is_promised_goal(goal):
+        if goal is None or not goal.status.is_end or not is_goal_promised(goal):
             continue
         stored = work.runtime.home.facts.get(goal.agent_id, PROMISE, goal.session_id)
         if stored is not None:
             promise = stored.read(Promise)
-            found.append(settling_due_item(promise.session_id, f"ended-{promise.id}", now))
+            found.append(goal_promises_due_item(promise.session_id, f"ended-{promise.id}", now))
     return found
 
 
 def _due_items_of_withdrawals(work: TurnWork) -> list[DueItem]:
     now = work.runtime.clock.now()
     return [
-        settling_due_item(session_id, f"gone-{work.turn.id}", now)
+        goal_promises_due_item(session_id, f"gone-{work.turn.id}", now)
         for session_id in dict.fromkeys(_results(work, "withdraw_promise", "session_id"))
     ]
 
@@ -138,7 +142,7 @@ def _due_items_of_unsettled_promises(work: TurnWork) -> list[DueItem]:
     now, around = work.runtime.clock.now(), work.prompt.around
     board = None if around is None else around.promises
     late = () if board is None else board.unsettled(now)[:_AT_ONCE]
-    return [settling_due_item(each.session_id, f"late-{each.id}", now) for each in late]
+    return [goal_promises_due_item(each.session_id, f"late-{each.id}", now) for each in late]
 
 
 def _results(work: TurnWork, action: str, name: str) -> list[str]:

@@ -26,16 +26,16 @@ class OutcomeConsequence(Consequence):
         if not (about_goals or withdraws or late or work.turn.source is Source.PEER):
             return FollowUp()
         from opencrab.engine.discussion.outcome_follow_up import (  # noqa: PLC0415 - seldom needed
-            follow_up_promises,
+            follow_up_discussion_promises,
         )
 
-        return follow_up_promises(work, ending)
+        return follow_up_discussion_promises(work, ending)
 
     def on_abandon(self, runtime: Runtime, turn: Turn, why: str) -> FollowUp:  # noqa: ARG002
         if turn.source is not Source.PEER:
             return FollowUp()
         from opencrab.engine.discussion.outcome_follow_up import (  # noqa: PLC0415 - seldom needed
-            follow_up_abandoned_turn,
+            follow_up_abandoned_discussion,
         )
 
-        return follow_up_abandoned_turn(runtime, turn)
+        return follow_up_abandoned_discussion(runtime, turn)

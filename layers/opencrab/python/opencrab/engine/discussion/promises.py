@@ -11,7 +11,7 @@ from opencrab.domain.conversation.session import PARTICIPANTS
 from opencrab.domain.discussion.outcome import DiscussionOutcome
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Invalid, NotFound
-from opencrab.domain.goals.condition import first_unmet_goal_condition, parse_conditions
+from opencrab.domain.goals.condition import first_unmet_goal_condition, parse_goal_conditions
 from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, goal_document_id
 from opencrab.domain.goals.promise import (
     PROMISE,
@@ -19,14 +19,17 @@ from opencrab.domain.goals.promise import (
     Promise,
     PromiseBoard,
     PromiseStatus,
-    brief_promise,
+    brief_goal_promise,
+    goal_promises_due_item,
     is_goal_done_in_time,
-    settling_due_item,
 )
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.action import Effect
-from opencrab.engine.agents.events import notify_agent_of_promise_end
-from opencrab.engine.discussion.after_turn import peer_trust_change, was_discussion_agreed
+from opencrab.engine.agents.events import send_agent_promise_end_event
+from opencrab.engine.discussion.after_turn import (
+    trust_change_after_discussion,
+    was_discussion_agreed,
+)
 from opencrab.engine.goals.instructions import cancel_goal
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.action import one_line
@@ -39,14 +42,14 @@ _EVIDENCE = 5
 _PIECE = 300
 
 
-def settle_promises(runtime: Runtime, outcome: DiscussionOutcome) -> None:
+def settle_discussion_promises(runtime: Runtime, outcome: DiscussionOutcome) -> None:
     """Announce, judge and report the promises that a discussion's outcome led to."""
     for task in outcome.tasks:
         if task.promise_id:
             _settle(runtime, task.agent_id, task.promise_id)
 
 
-def holds_already(runtime: Runtime, promise: Promise) -> bool:
+def discussion_promise_holds_already(runtime: Runtime, promise: Promise) -> bool:
     """Check whether the conditions of a promise hold before anything was done for it."""
     return _checks(promise) and _first_unmet(runtime, promise) is None
 
@@ -75,7 +78,7 @@ def _announce(runtime: Runtime, stored: Document, promise: Promise) -> None:
     names = _names(runtime, promise.to)
     for agent_id in (promise.agent_id, *promise.to):
         runtime.home.facts.commit(*_board_change(runtime, agent_id, promise, names))
-    due = settling_due_item(promise.session_id, f"due-{promise.id}", promise.due)
+    due = goal_promises_due_item(promise.session_id, f"due-{promise.id}", promise.due)
     told = promise.replaced(announced=True)
     runtime.home.facts.commit(stored.with_body(told), due=(due,))
 
@@ -97,10 +100,10 @@ def _tell_next(runtime: Runtime, stored: Document, promise: Promise) -> bool:
             )
     changes = _board_change(runtime, agent_id, promise, _names(runtime, promise.to))
     if not own:
-        notify_agent_of_promise_end(runtime, agent_id, promise)
+        send_agent_promise_end_event(runtime, agent_id, promise)
         if promise.status is not PromiseStatus.WITHDRAWN:
             at = _last_contact(promise, runtime.clock.now())
-            changes += peer_trust_change(
+            changes += trust_change_after_discussion(
                 facts,
                 agent_id,
                 promise.agent_id,
@@ -182,7 +185,7 @@ def _is_deed(runtime: Runtime, receipt: ActionReceipt) -> bool:
 def _checks(promise: Promise) -> bool:
     """Check whether a promise has a condition that code can check."""
     try:
-        return bool(parse_conditions(promise.done_when))
+        return bool(parse_goal_conditions(promise.done_when))
     except Invalid:
         return False
 
@@ -216,7 +219,7 @@ def _board_change(
     stored = runtime.home.facts.get(agent_id, PROMISE_BOARD, PROMISE_BOARD)
     before = PromiseBoard() if stored is None else stored.read(PromiseBoard)
     own = agent_id == promise.agent_id
-    after = before.with_promise(brief_promise(promise, names), own=own)
+    after = before.with_promise(brief_goal_promise(promise, names), own=own)
     if after == before:
         return ()
     if stored is None:

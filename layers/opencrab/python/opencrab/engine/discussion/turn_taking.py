@@ -17,12 +17,12 @@ from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.discussion.turn_taking import (
     Contender,
     discussion_floor_ready_at,
-    first_floor_contender,
-    is_participant_named,
-    speaking_hazard,
+    discussion_speaking_hazard,
+    first_discussion_floor_contender,
+    is_discussion_participant_named,
 )
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.peers.talk import discussion_turn_scopes
+from opencrab.domain.peers.talk import peer_discussion_budget_scopes
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.transcript import turn_session_change
 from opencrab.domain.turn.turn import Trigger
@@ -111,7 +111,7 @@ def give_floor_for_due_item(runtime: Runtime, item: DueItem) -> None:
             taint=item.taint,
             payer=item.payer,
             only=(agent_id,),
-            scopes=discussion_turn_scopes(session, agent_id),
+            scopes=peer_discussion_budget_scopes(session, agent_id),
         )
     _tell_the_named(runtime, session, lines, agent_id, item.message.channel)
 
@@ -132,18 +132,20 @@ def next_speaker(runtime: Runtime, session: Session, lines: tuple[Line, ...]) ->
         profile = profiles[each.agent_id]
         if profile is None or profile.agent.status is not AgentStatus.ACTIVE:
             continue
-        named = last is not None and is_participant_named(profile.identity.name, last.text)
+        named = last is not None and is_discussion_participant_named(
+            profile.identity.name, last.text
+        )
         at = discussion_floor_ready_at(session, each, runtime.rules.autonomy)
         contenders.append(
             Contender(
                 agent_id=each.agent_id,
                 seat=seats.index(each.agent_id),
-                hazard=speaking_hazard(profile.soul, named=named),
+                hazard=discussion_speaking_hazard(profile.soul, named=named),
                 ready=at is None or at <= now,
                 leads=each.agent_id == session.facilitator_id,
             )
         )
-    return first_floor_contender(contenders)
+    return first_discussion_floor_contender(contenders)
 
 
 def _opens_at(autonomy: Autonomy, session: Session, now: datetime) -> datetime:
@@ -223,7 +225,7 @@ def _tell_the_named(
         profile = _profile(runtime.home.agents, each.agent_id)
         if each.agent_id == speaker_id or profile is None:
             continue
-        if is_participant_named(profile.identity.name, last.text):
+        if is_discussion_participant_named(profile.identity.name, last.text):
             change_agent_vital_signs(
                 runtime, each.agent_id, lambda signs: _add_mention(signs, mention)
             )

@@ -69,7 +69,7 @@ class DerivedData:
         return [ref for ref in self.removed if ref.partition(":")[0] in _INDEXED]
 
 
-def derived_data(runtime: Runtime, found: DataToErase, agent_id: str) -> DerivedData:
+def data_derived_from_erased(runtime: Runtime, found: DataToErase, agent_id: str) -> DerivedData:
     """Find what one agent derived from the erased data; add its words to the fingerprints."""
     return _Search(runtime, found, agent_id).all()
 

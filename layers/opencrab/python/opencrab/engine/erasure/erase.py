@@ -25,7 +25,7 @@ from opencrab.domain.memory.memory import MEMORY
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.access.membership import revoke_session_access
 from opencrab.engine.access.visibility import access_of_sessions
-from opencrab.engine.erasure.derived import DerivedData, derived_data
+from opencrab.engine.erasure.derived import DerivedData, data_derived_from_erased
 from opencrab.engine.erasure.progress import ErasureProgress, ErasureProgressStore
 from opencrab.engine.erasure.scope import (
     DataToErase,
@@ -37,11 +37,11 @@ from opencrab.engine.erasure.turns import (
     erasure_batches,
     files_remaining_after_erasure,
     files_written_by_erased_turn,
-    find_turn_header,
+    find_turn_header_for_erasure,
 )
 from opencrab.engine.erasure.uploads import (
     erased_upload_references,
-    upload_erasures,
+    erasures_of_uploads,
     uploads_to_erase,
 )
 from opencrab.engine.memory.records import count_memory_removed
@@ -194,7 +194,7 @@ class _Call:
         for session in plan.found.sessions.values():
             self.met.update(dict.fromkeys(session.all_time_agent_ids))
         steps = list(_steps(self._runtime.home.facts, plan, self.erasing))
-        steps.extend(upload_erasures(self._runtime.home, plan.uploads))
+        steps.extend(erasures_of_uploads(self._runtime.home, plan.uploads))
         if steps:
             _mark(self._runtime.home.facts, self._runtime.clock, plan)
         _require_ended(self._runtime, plan)
@@ -248,7 +248,7 @@ def _plan_erasure(
     in_time: Callable[[], bool],
 ) -> _Plan:
     found = find_data_to_erase(runtime, agent_id, wish, trail, in_time)
-    kept = [derived_data(runtime, found, each) for each in found.agents()]
+    kept = [data_derived_from_erased(runtime, found, each) for each in found.agents()]
     for each in kept:
         found.beside.update(dict.fromkeys(turn for turn in each.turns if turn))
     find_lines_repeating_erased(runtime.home, found, trail.checked)
@@ -261,7 +261,7 @@ def _require_ended(runtime: Runtime, plan: _Plan) -> None:
     goals = [goal for each in plan.kept for goal in each.open_goals]
     alive = {turn.id for turn in _alive(runtime, found)}
     for turn_id in islice(reversed([*found.turns, *found.beside]), _CHECKED):
-        turn = find_turn_header(runtime.home.journal, turn_id)
+        turn = find_turn_header_for_erasure(runtime.home.journal, turn_id)
         if turn is not None and not turn.status.is_end:
             alive.add(turn_id)
     if goals or alive:

@@ -11,8 +11,8 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
 from opencrab.domain.erasure.fingerprint import (
     ErasureFingerprints,
+    erasable_texts_in_json,
     erasure_sentence_digests,
-    texts_in_json,
 )
 from opencrab.domain.erasure.request import (
     FORGOTTEN,
@@ -138,7 +138,7 @@ def find_lines_repeating_erased(home: Home, found: DataToErase, checked: Checked
         known = found.lines.get(session_id, {})
         if not line.from_agent or line.is_erased or line.sequence in known:
             continue
-        if found.repeated_in(line.text, *texts_in_json(line.data)):
+        if found.repeated_in(line.text, *erasable_texts_in_json(line.data)):
             turns = () if line.turn_id is None else (line.turn_id,)
             found.repeating.setdefault(session_id, {})[line.sequence] = turns
             found.beside.update(dict.fromkeys(turns))

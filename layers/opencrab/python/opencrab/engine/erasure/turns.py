@@ -20,7 +20,7 @@ from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.erasure.file_versions import mark_file_forgotten
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
-from opencrab.engine.turn.large_result import is_stored_result
+from opencrab.engine.turn.large_result import is_file_of_turn_result
 from opencrab.ports.erasure import erasure_not_ended
 from opencrab.ports.home import Home
 from opencrab.ports.paging import paginate
@@ -86,7 +86,10 @@ class TurnErasure:
 
         Raises Conflict for a turn that has not ended.
         """
-        home, header = self._runtime.home, find_turn_header(self._runtime.home.journal, turn_id)
+        home, header = (
+            self._runtime.home,
+            find_turn_header_for_erasure(self._runtime.home.journal, turn_id),
+        )
         if header is not None and header.is_erased:
             return False
         if header is not None and not header.status.is_end:
@@ -137,7 +140,7 @@ class TurnErasure:
         """
         home = self._runtime.home
         named = tuple(files_written_by_erased_turn(home, turn_id))
-        made = [each for each in named if is_stored_result(each.partition(":")[2], turn_id)]
+        made = [each for each in named if is_file_of_turn_result(each.partition(":")[2], turn_id)]
         for each in named:
             agent_id, _, path = each.partition(":")
             if each in made:
@@ -165,7 +168,7 @@ class TurnErasure:
         old = {
             turn_id
             for turn_id in turns
-            if find_turn_header(self._runtime.home.journal, turn_id) is None
+            if find_turn_header_for_erasure(self._runtime.home.journal, turn_id) is None
         }
         if not old:
             return
@@ -195,7 +198,7 @@ class TurnErasure:
 
 def files_written_by_erased_turn(home: Home, turn_id: str) -> Iterator[str]:
     """Yield the files that a turn wrote, as far as its header and records still exist."""
-    header = find_turn_header(home.journal, turn_id)
+    header = find_turn_header_for_erasure(home.journal, turn_id)
     if header is None:
         return
     for record in _readable(home.blobs, home.eraser.records_of(turn_id)):
@@ -218,7 +221,7 @@ def files_remaining_after_erasure(files: Files, named: Iterable[str]) -> Iterato
             yield each
 
 
-def find_turn_header(journal: Journal, turn_id: str) -> Turn | None:
+def find_turn_header_for_erasure(journal: Journal, turn_id: str) -> Turn | None:
     """Return a turn's header, or None when it has expired."""
     try:
         return journal.header(turn_id)

@@ -34,7 +34,7 @@ def erased_upload_references(uploads: tuple[Document, ...]) -> Iterator[str]:
         yield from (f"{agent_id}/upload:{uploaded.path}" for agent_id in uploaded.agent_ids)
 
 
-def upload_erasures(home: Home, uploads: tuple[Document, ...]) -> Iterator[Callable[[], bool]]:
+def erasures_of_uploads(home: Home, uploads: tuple[Document, ...]) -> Iterator[Callable[[], bool]]:
     """Yield the removal of each upload."""
     return (partial(_erase, home, fact) for fact in uploads)
 

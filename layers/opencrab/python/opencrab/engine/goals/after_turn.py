@@ -23,7 +23,7 @@ from opencrab.domain.goals.goal import (
     TaskStatus,
     goal_id_of_label,
     goal_message,
-    task_message,
+    goal_task_message,
 )
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
@@ -43,11 +43,11 @@ from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, 
 from opencrab.engine.goals.social.answers import goal_waiting_for_peers, is_goal_unanswered
 from opencrab.engine.goals.turn_evidence import (
     goals_started_by_turn,
-    last_speech_of_turn,
+    last_speech_of_goal_turn,
     record_given_goal,
-    why_turn_plan_was_refused,
+    why_goal_plan_was_refused,
 )
-from opencrab.engine.phrases import fault_phrase, system_phrase
+from opencrab.engine.phrases import phrase_for_fault, system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.audience import may_turn_channel_hear_everything
 from opencrab.engine.turn.work import Consequence, TurnWork
@@ -151,7 +151,9 @@ def _following(work: TurnWork, ending: TurnEnding) -> FollowUp:
         goal = board.goal(goal_id_of_label(work.turn.task))
         if goal is not None and goal.turn_id == work.turn.id:
             goal = goal.replaced(spent_micro_usd=goal.spent_micro_usd + ending.turn.spent)
-            _advance(work, board, goal, _End(status, speech or last_speech_of_turn(work)), told)
+            _advance(
+                work, board, goal, _End(status, speech or last_speech_of_goal_turn(work)), told
+            )
     _line_up(work, board, begun, told)
     asked = "\n".join(_owner_requests(work, board))
     return FollowUp(board.facts, tuple(board.due), "\n".join(told), asked)
@@ -205,7 +207,7 @@ def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> F
     if goal is None or goal.turn_id != turn.id:
         return FollowUp()
     if not goal.status.is_end:
-        reason = fault_phrase(why[:1_000], profile.agent.language)
+        reason = phrase_for_fault(why[:1_000], profile.agent.language)
         waiting = goal.pause or Pause(reason=reason, by="opencrab", at=board.now)
         goal = goal.replaced(
             pause=waiting.replaced(turn_waits=False), taint=goal.taint or turn.taint
@@ -276,7 +278,7 @@ def _prepare_next_turn(
     own, stuck = self_goals.is_self_set_goal(goal), [*failed]
     if not (own and stuck):
         goal, blocked = check_task_preconditions(files, board, goal, first=own)
-        told.extend(map(task_message, blocked))
+        told.extend(map(goal_task_message, blocked))
         stuck += blocked
     return self_goals.goal_after_failed_tasks(goal, stuck, board)
 
@@ -320,7 +322,7 @@ def _advance_after_success(
         ended = self_goals.fail_overdue_task(work, goal, silent=silent) or _finish_task(
             work, task, end
         )
-        told.append(task_message(ended))
+        told.append(goal_task_message(ended))
         return goal.with_task(ended)
     if goal.stuck and work.turn.task == goal.id:
         return self_goals.goal_after_failed_replan(goal, board)
@@ -344,16 +346,16 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
     if not reporting or planned_now:
         return goal
     receipts = _together(goal.receipts, work)
-    if self_goals.gives_up_own_goal(work, goal, end.status):
+    if self_goals.does_turn_give_up_own_goal(work, goal, end.status):
         return goal.replaced(status=GoalStatus.ABANDONED, receipts=receipts, ended_at=now)
     silent = end.status is TurnStatus.IDLE and not self_goals.is_goal_met(goal, work)
     if silent and not goal.tasks:
         reason = system_phrase("goal_idle", language)
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now), receipts=receipts)
-    if (why := why_turn_plan_was_refused(work)) is not None and not (goal.tasks or receipts):
+    if (why := why_goal_plan_was_refused(work)) is not None and not (goal.tasks or receipts):
         reason = system_phrase("goal_unplanned", language, why=_plan_fault(why, language))
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now))
-    idle = self_goals.ends_own_goal_idle(work, goal, end.status, spoke=bool(end.speech))
+    idle = self_goals.does_turn_end_own_goal_idle(work, goal, end.status, spoke=bool(end.speech))
     goal = goal.replaced(
         status=GoalStatus.ABANDONED if idle else GoalStatus.COMPLETED,
         report=end.speech[:_REPORT],
@@ -368,7 +370,7 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
 
 
 def _plan_fault(why: str, language: Language) -> str:
-    return fault_phrase(one_line(why, _WHY), language, kind="plan")
+    return phrase_for_fault(one_line(why, _WHY), language, kind="plan")
 
 
 def _finish_task(work: TurnWork, task: Task, end: _End) -> Task:

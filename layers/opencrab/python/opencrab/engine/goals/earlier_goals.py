@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from opencrab.domain.agents.time_zone import local_time
+from opencrab.domain.agents.time_zone import local_time_of_agent
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals.generation_text import earlier_goal_text
@@ -38,7 +38,7 @@ def earlier_goals_text(
 
 
 def _one_goal(goal: Goal, language: Language, zone: str) -> str:
-    ended_at = local_time(goal.ended_at or goal.created_at, zone)
+    ended_at = local_time_of_agent(goal.ended_at or goal.created_at, zone)
     day, report = f"{ended_at:%Y-%m-%d}", one_line(goal.report, _REPORT)
     if goal.taint:
         return earlier_goal_text("untrusted", language, day=day)

@@ -22,16 +22,16 @@ from opencrab.engine.goals.earlier_goals import earlier_goals_text, ended_own_go
 from opencrab.engine.goals.generation_text import (
     aspiration_text,
     goal_text,
-    low_balance_goal_text,
     social_goal_text,
+    survival_goal_text,
 )
 from opencrab.engine.goals.planned_goals import (
     aspirations_to_pursue,
     count_planned_goal,
+    goal_step_texts,
     has_fresh_planned_goal,
     planned_event_goal_texts,
     settle_planned_goals,
-    step_texts,
 )
 from opencrab.engine.goals.queue import GoalBoard, add_goal_to_queue, dequeue_goal_and_begin_next
 from opencrab.engine.goals.selection import (
@@ -39,7 +39,7 @@ from opencrab.engine.goals.selection import (
     count_goals_from,
     running_goals,
 )
-from opencrab.engine.goals.social.reasons import find_social_reason, name_of_mentioner
+from opencrab.engine.goals.social.reasons import find_social_goal_reason, social_goal_mentioner
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world.binding import world_balance
 from opencrab.ports.documents import Documents
@@ -104,7 +104,7 @@ def generate_exploration_goal(runtime: Runtime, board: GoalBoard, now: datetime)
         board.expectations().ended_at(GoalSource.CURIOSITY),
         board.profile.agent.language,
     )
-    patience = curiosity.curiosity_threshold(board.profile.soul.weights.risk_tolerance)
+    patience = curiosity.autonomy_curiosity_threshold(board.profile.soul.weights.risk_tolerance)
     if (
         last is not None
         and last <= now < last + patience * runtime.rules.autonomy.curiosity_interval
@@ -147,7 +147,7 @@ def generate_survival_goal(runtime: Runtime, board: GoalBoard, now: datetime) ->
     language = board.profile.agent.language
     name, words = goal_text(GoalSource.SURVIVAL, language, percent=left)
     if poor:
-        words = low_balance_goal_text(language, owns or 0)
+        words = survival_goal_text(language, owns or 0)
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     wish = _wish(board, GoalSource.SURVIVAL, name, words).replaced(deadline=midnight)
     return _put_up(board, wish, now)
@@ -214,7 +214,7 @@ def generate_social_goal(
     wish = _reply_wish(home, board, signs, now)
     if wish is not None:
         return _put_up(board, wish, now)
-    reason = find_social_reason(home, autonomy, board, now)
+    reason = find_social_goal_reason(home, autonomy, board, now)
     if reason is None:
         return None
     name, words = social_goal_text(reason.key, board.profile.agent.language, reason.who)
@@ -243,7 +243,9 @@ def generate_next_step_goal(
         return None
     ended = ended_own_goals(board)
     settle_planned_goals(board, ended)
-    texts = step_texts(board, new[:1] or aspired, _asked_name(board), fresh_only=fresh and not new)
+    texts = goal_step_texts(
+        board, new[:1] or aspired, _asked_name(board), fresh_only=fresh and not new
+    )
     steps = [_wish(board, GoalSource.ROLE, *text) for text in texts]
     if not steps:
         return None
@@ -328,7 +330,7 @@ def _reply_wish(
     mention = None if signs is None else signs.mention
     if mention is None or now - mention.at < _PATIENCE:
         return None
-    who = name_of_mentioner(home, mention)
+    who = social_goal_mentioner(home, mention)
     name, words = social_goal_text("mention", board.profile.agent.language, who)
     wish = _wish(board, GoalSource.SOCIAL, name, words)
     return wish.replaced(taint=True)

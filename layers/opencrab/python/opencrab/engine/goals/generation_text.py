@@ -10,7 +10,7 @@ _WORDS = Texts(__file__, "words")
 _EARLIER = Texts(__file__, "earlier")
 
 
-def low_balance_goal_text(language: Language, balance: int) -> str:
+def survival_goal_text(language: Language, balance: int) -> str:
     """Return the description of a survival goal for an agent with a low world balance."""
     return _WORDS["poor"][language].format(balance=balance)
 

@@ -20,8 +20,8 @@ from opencrab.domain.goals.goal import (
 from opencrab.domain.goals.promise import (
     PROMISE,
     Promise,
-    is_promised_goal,
-    settling_due_item,
+    goal_promises_due_item,
+    is_goal_promised,
 )
 from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.identifier import stable_id
@@ -29,7 +29,7 @@ from opencrab.domain.turn.turn import Stop, TurnStatus
 from opencrab.domain.value import Identifier, MessageText, MicroUsd, Name, Value
 from opencrab.engine.access.session_access import other_readers_access_document
 from opencrab.engine.agents import vital_signs
-from opencrab.engine.agents.events import ABANDONED, RESUMED, notify_agent_of_goal_change
+from opencrab.engine.agents.events import ABANDONED, RESUMED, send_agent_goal_change_event
 from opencrab.engine.goals import pausing
 from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, require_goal_document
 from opencrab.engine.goals.queue import (
@@ -43,7 +43,7 @@ from opencrab.engine.goals.self_goals import record_goal_outcome
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_turn_of_due_item, instruct_session
+from opencrab.engine.turn.admission import admit_guidance_for_turns, admit_turn_for_due_item
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -164,7 +164,7 @@ def resume_goal(runtime: Runtime, agent_id: str, label: str) -> Goal:
         _wake(runtime, going)
         notify_goal_channel(runtime, going)
         if goal.pause is not None:
-            notify_agent_of_goal_change(runtime, going, RESUMED)
+            send_agent_goal_change_event(runtime, going, RESUMED)
         return board.goal(goal.id) or going
     raise _busy(agent_id)
 
@@ -214,7 +214,7 @@ def cancel_goal(
             _stop(runtime.home, runtime.clock, goal.turn_id, by, reason)
         notify_goal_channel(runtime, goal)
         if gives_up and tells:
-            notify_agent_of_goal_change(runtime, goal, ABANDONED, reason)
+            send_agent_goal_change_event(runtime, goal, ABANDONED, reason)
         return goal
     raise _busy(agent_id)
 
@@ -222,13 +222,13 @@ def cancel_goal(
 def _withdraw_promise(board: GoalBoard, goal: Goal, reason: str) -> None:
     """Withdraw the promise to reach a goal, if it is not due: others ended it, not the agent."""
     stored = None
-    if is_promised_goal(goal):
+    if is_goal_promised(goal):
         stored = board.facts_port.get(goal.agent_id, PROMISE, goal.session_id)
     promise = None if stored is None else stored.read(Promise)
     if stored is None or promise is None or not promise.is_open_at(board.now):
         return
     board.add_document(stored.with_body(promise.withdrawn(reason, board.now)))
-    board.due.append(settling_due_item(promise.session_id, f"ended-{promise.id}", board.now))
+    board.due.append(goal_promises_due_item(promise.session_id, f"ended-{promise.id}", board.now))
 
 
 def steer_goal(
@@ -271,12 +271,12 @@ def steer_goal(
         authority=asker.authority,
         at=now,
     )
-    instruct_session(runtime.home, instruction, line)
+    admit_guidance_for_turns(runtime.home, instruction, line)
     notify_goal_channel(runtime, goal)
     return goal
 
 
-def goals_of_agent(
+def page_of_goals(
     home: Home, agent_id: str, *, after: str = "", limit: int = 50
 ) -> tuple[Goal, ...]:
     """Return a page of an agent's goals, newest first, after the goal with id `after`."""
@@ -341,7 +341,7 @@ def _commit(runtime: Runtime, board: GoalBoard, *more: Document) -> None:
     """Write the board and admit its due items; after a crash in between the sweep admits them."""
     runtime.home.facts.commit(*board.facts, *more, due=tuple(board.due))
     for item in (each for each in board.due if each.floor is None):
-        admit_turn_of_due_item(runtime, item)
+        admit_turn_for_due_item(runtime, item)
         runtime.home.due.remove(item.id)
 
 

@@ -15,7 +15,7 @@ from opencrab.domain.goals.goal import Goal, GoalSource, Line
 from opencrab.domain.goals.selection import (
     goal_begins_at,
     require_goal_room,
-    require_valid_deadline,
+    require_valid_goal_deadline,
 )
 from opencrab.domain.goals.value_estimate import Horizon, ValueEstimate
 from opencrab.domain.identifier import content_hash, stable_id
@@ -84,7 +84,7 @@ def inject_owner_goal(
                 runtime, _made_before(runtime.home.facts, agent_id, earlier.read(_Made), asked)
             )
         now = runtime.clock.now()
-        require_valid_deadline(asked.deadline, now)
+        require_valid_goal_deadline(asked.deadline, now)
         board = GoalBoard.of(runtime.home.facts, profile, now)
         alike = sum(goal.horizon is asked.horizon for goal in board.open_goals())
         require_goal_room(asked.horizon, alike, asker.authority)

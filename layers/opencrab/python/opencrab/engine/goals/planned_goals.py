@@ -39,7 +39,7 @@ def has_fresh_planned_goal(board: GoalBoard) -> bool:
     return plan is not None and any(not goal.begun for goal in plan.due_goals)
 
 
-def step_texts(
+def goal_step_texts(
     board: GoalBoard, aspired: list[Goal], asked_name: str, *, fresh_only: bool
 ) -> list[tuple[str, str]]:
     """Return name and description of the steps towards aspirations.

@@ -17,8 +17,8 @@ from opencrab.domain.turn.record import (
     CallResult,
     CallState,
     ModelAnswer,
-    action_arguments,
     action_name_of_turn_call,
+    arguments_of_turn_call,
 )
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
@@ -295,7 +295,7 @@ class _Showing:
         action = self.runtime.actions.find(action_name_of_turn_call(call))
         if action is None:
             return one_line(action_name_of_turn_call(call), _NAME)
-        arguments = (action_arguments(call) or {}) if self.private else {}
+        arguments = (arguments_of_turn_call(call) or {}) if self.private else {}
         return describe_call(action, arguments, self.language)
 
 
@@ -326,7 +326,7 @@ def _current(
 
 
 def _arguments_excerpt(call: ActionCall) -> str:
-    arguments = action_arguments(call)
+    arguments = arguments_of_turn_call(call)
     return one_line(call.raw if arguments is None else arguments, _ARGUMENTS)
 
 

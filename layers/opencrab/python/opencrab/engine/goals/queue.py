@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
-from opencrab.domain.autonomy.heartbeat_gate import is_autonomous_speech_in_cooldown
+from opencrab.domain.autonomy.heartbeat_gate import is_heartbeat_speech_in_cooldown
 from opencrab.domain.autonomy.instruction_plan import INSTRUCTION_PLAN, InstructionPlan
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
@@ -331,7 +331,7 @@ def _channel(board: GoalBoard, goal: Goal) -> Channel | None:
         return None
     stored = board.facts_port.get(goal.agent_id, VITALS, VITALS)
     signs = None if stored is None else stored.read(VitalSigns)
-    silent = signs is not None and is_autonomous_speech_in_cooldown(
+    silent = signs is not None and is_heartbeat_speech_in_cooldown(
         signs, heartbeat.channel.target, board.now
     )
     return None if silent else heartbeat.channel

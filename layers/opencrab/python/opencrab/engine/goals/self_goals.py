@@ -16,8 +16,8 @@ from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.action import Effect
 from opencrab.domain.turn.success_condition import (
-    first_unmet_success_condition,
-    success_conditions_of_goal,
+    first_condition_unmet_by_turns,
+    turn_success_conditions_of_goal,
 )
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals.queue import GoalBoard
@@ -87,7 +87,7 @@ def leave_goal_to_next_heartbeat(goal: Goal) -> Goal:
     return goal.replaced(status=GoalStatus.PENDING)
 
 
-def gives_up_own_goal(work: TurnWork, goal: Goal, status: TurnStatus) -> bool:
+def does_turn_give_up_own_goal(work: TurnWork, goal: Goal, status: TurnStatus) -> bool:
     """Check whether a silent turn means that the agent gives up its own unplanned goal.
 
     It does not if the goal says by what code sees that it is reached, and it is.
@@ -99,18 +99,20 @@ def gives_up_own_goal(work: TurnWork, goal: Goal, status: TurnStatus) -> bool:
 
 def is_goal_met(goal: Goal, work: TurnWork) -> bool:
     """Check whether a self-set goal has success conditions, and actions for it meet them all."""
-    if not (is_self_set_goal(goal) and success_conditions_of_goal(goal.instruction)):
+    if not (is_self_set_goal(goal) and turn_success_conditions_of_goal(goal.instruction)):
         return False
-    return not (goal.children or is_goal_unmet(goal, work))
+    return not (goal.children or _is_goal_unmet(goal, work))
 
 
-def ends_own_goal_idle(work: TurnWork, goal: Goal, status: TurnStatus, *, spoke: bool) -> bool:
+def does_turn_end_own_goal_idle(
+    work: TurnWork, goal: Goal, status: TurnStatus, *, spoke: bool
+) -> bool:
     """Check whether a turn ends a self-set goal for which nothing was ever done.
 
     Words are a deed only where somebody hears them: an answer, what its owner asked it to say, or
     that its budget is low. Such an end is no experience, and no reward for the goal's source.
     """
-    if gives_up_own_goal(work, goal, status):
+    if does_turn_give_up_own_goal(work, goal, status):
         return True
     if (
         not is_self_set_goal(goal)
@@ -118,13 +120,13 @@ def ends_own_goal_idle(work: TurnWork, goal: Goal, status: TurnStatus, *, spoke:
         or status is not TurnStatus.COMPLETED
     ):
         return False
-    if is_goal_unmet(goal, work):
+    if _is_goal_unmet(goal, work):
         return True
     heard = goal.source in _BY_WORDS and work.turn.channel is not None and spoke
     return not (heard or is_goal_evident(goal, work))
 
 
-def is_goal_unmet(goal: Goal, work: TurnWork) -> bool:
+def _is_goal_unmet(goal: Goal, work: TurnWork) -> bool:
     """Check whether a self-set goal has a success condition that no action for it meets.
 
     What subgoals have done is in their own records: then the goal itself has none to meet.
@@ -133,7 +135,7 @@ def is_goal_unmet(goal: Goal, work: TurnWork) -> bool:
         return False
     receipts = (*goal.receipts, *(r for task in goal.tasks for r in task.receipts), *work.receipts)
     effects = ((receipt.action, receipt.path) for receipt in receipts)
-    return first_unmet_success_condition(goal.instruction, effects) is not None
+    return first_condition_unmet_by_turns(goal.instruction, effects) is not None
 
 
 def is_goal_evident(goal: Goal, work: TurnWork) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from opencrab.domain.access.authority import taints_reading_turn
+from opencrab.domain.access.authority import does_authority_taint_reader
 from opencrab.domain.document import new_fact
 from opencrab.domain.goals.goal import Goal, GoalStatus, Task, goal_id_of_label
 from opencrab.domain.memory.memory import EXPERIENCE
@@ -22,7 +22,7 @@ LESSONS = frozenset({"learn_from_experience", "learn_from_peer", "reflect_and_le
 """Actions that store a new experience."""
 
 
-def has_stored_lesson(work: TurnWork) -> bool:
+def has_goal_turn_stored_lesson(work: TurnWork) -> bool:
     """Check whether the turn stored an experience of its own."""
     return any(
         result.success and action_name_of_turn_call(call) in LESSONS
@@ -38,7 +38,7 @@ def record_given_goal(
     It is the task that the turn failed, or the goal that it completed with an effect. A turn that
     was silent, or stored a lesson itself, adds none.
     """
-    if is_self_set_goal(goal) or status is TurnStatus.IDLE or has_stored_lesson(work):
+    if is_self_set_goal(goal) or status is TurnStatus.IDLE or has_goal_turn_stored_lesson(work):
         return
     if failed:
         lived = experience_of_failed_task(goal, failed[0], board.now)
@@ -46,7 +46,7 @@ def record_given_goal(
         lived = experience_of_goal(goal, goal.id, goal.name, outcome, board.now)
     else:
         return
-    tainted = lived.tainted or taints_reading_turn(goal.authority)
+    tainted = lived.tainted or does_authority_taint_reader(goal.authority)
     board.add_document(
         new_fact(goal.agent_id, EXPERIENCE, lived.id, lived.replaced(tainted=tainted))
     )
@@ -60,7 +60,7 @@ def _proven_outcome(work: TurnWork, goal: Goal) -> Outcome | None:
     return None if came.outcome is Outcome.UNKNOWN else came.outcome
 
 
-def last_speech_of_turn(work: TurnWork) -> str:
+def last_speech_of_goal_turn(work: TurnWork) -> str:
     """Return the last text that the turn spoke with an action; "" for none."""
     spoken = [effect.text for effect in work.transcript.effects if effect.kind == "spoke"]
     return spoken[-1] if spoken else ""
@@ -77,7 +77,7 @@ def goals_started_by_turn(work: TurnWork) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def why_turn_plan_was_refused(work: TurnWork) -> str | None:
+def why_goal_plan_was_refused(work: TurnWork) -> str | None:
     """Return why the turn's last plan was refused; None if there was none or it was accepted."""
     ended = work.transcript.ended_calls
     answers = [result for call, result in ended if action_name_of_turn_call(call) == "plan_goal"]

@@ -18,7 +18,7 @@ from opencrab.engine.insight.turn_events import (
     ResultEvent,
     ThoughtEvent,
     TurnEvents,
-    events_of_stored_turn,
+    insight_events_of_turn,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
@@ -95,12 +95,12 @@ class State(Value):
     result: StateResult = StateResult()
 
 
-def agent_state_report(runtime: Runtime, agent_id: str) -> State:
+def agent_state_for_insight(runtime: Runtime, agent_id: str) -> State:
     """Return an agent's current state; raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
     planned = _plan(runtime.home.facts, profile)
-    found = turn_index.newest_turn_ids(runtime, agent_id)
-    told = events_of_stored_turn(runtime, found[0], profile.agent.language) if found else None
+    found = turn_index.newest_turn_ids_for_insight(runtime, agent_id)
+    told = insight_events_of_turn(runtime, found[0], profile.agent.language) if found else None
     return State(plan=planned) if told is None else _apply_turn_events(State(plan=planned), told)
 
 

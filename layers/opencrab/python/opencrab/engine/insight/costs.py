@@ -101,7 +101,7 @@ class UsageReport(Value):
     groups: dict[Grouping, dict[str, CallSummary]]
 
 
-def explain_turn_cost(runtime: Runtime, turn_id: str) -> Explanation:
+def turn_cost_for_insight(runtime: Runtime, turn_id: str) -> Explanation:
     """Return a turn's money, call by call; raises NotFound."""
     recorded = runtime.home.journal.load(turn_id)
     turn = recorded.turn
@@ -133,7 +133,7 @@ def explain_turn_cost(runtime: Runtime, turn_id: str) -> Explanation:
     )
 
 
-def cost_report(
+def costs_for_insight(
     runtime: Runtime,
     agent_id: str,
     period: Period,
@@ -145,24 +145,26 @@ def cost_report(
 
     It counts at most about `most` calls of earlier releases anew, by default 10,000.
     """
-    from opencrab.engine.money.period_usage import usage_of_period  # noqa: PLC0415 - seldom needed
+    from opencrab.engine.money.period_usage import money_spent_in_period  # noqa: PLC0415 - seldom needed
 
     runtime.home.agents.get(agent_id)
     now = runtime.clock.now()
     since = period.since(now)
-    found = usage_of_period(runtime, agent_id, since, most=most)
+    found = money_spent_in_period(runtime, agent_id, since, most=most)
     return UsageReport(
         period=period,
         since=since,
         until=now,
         complete=found.complete,
-        calls_listed_since=calls_listed_since(runtime, now, found.first_day),
+        calls_listed_since=insight_calls_listed_since(runtime, now, found.first_day),
         total=summarize_usage(found.cells),
         groups={by: group_usage(found.cells, by) for by in groupings},
     )
 
 
-def calls_listed_since(runtime: Runtime, now: datetime, first_day: str | None) -> datetime | None:
+def insight_calls_listed_since(
+    runtime: Runtime, now: datetime, first_day: str | None
+) -> datetime | None:
     """Return the time before which an agent's single calls were deleted; None if none were.
 
     `first_day` is the first day (UTC) with a call; None if there was none.
@@ -174,7 +176,7 @@ def calls_listed_since(runtime: Runtime, now: datetime, first_day: str | None) -
     return begins if first_day < usage_tally_day(begins) else None
 
 
-def cost_shares_of_call(row: UsageRow) -> tuple[Share, ...]:
+def call_cost_for_insight(row: UsageRow) -> tuple[Share, ...]:
     """Return the parts of a call's cost; they add up to it, rounding included."""
     if row.cost == 0:
         return ()
@@ -223,7 +225,7 @@ def _charge(row: UsageRow) -> Charge:
         reserved_micro_usd=row.reserved,
         cost_micro_usd=row.cost,
         price=row.price,
-        shares=cost_shares_of_call(row),
+        shares=call_cost_for_insight(row),
         ground=_ground(row),
     )
 

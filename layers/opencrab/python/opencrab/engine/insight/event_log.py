@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.engine.insight import turn_index
-from opencrab.engine.insight.turn_events import Event, events_of_stored_turn
+from opencrab.engine.insight.turn_events import Event, insight_events_of_turn
 from opencrab.engine.insight.turn_index import TurnEntry
 from opencrab.engine.runtime import Runtime
 
@@ -61,7 +61,7 @@ class _Walk:
     def look(self, entry: TurnEntry, seen: int) -> None:
         """Add a turn's new events, and keep the turn open unless it has ended and was passed."""
         self.looked += 1
-        story = events_of_stored_turn(self.runtime, entry.turn_id, self.language)
+        story = insight_events_of_turn(self.runtime, entry.turn_id, self.language)
         told = () if story is None else story.events
         new = told[seen : seen + self.limit - len(self.told)]
         self.told += new
@@ -74,11 +74,11 @@ class _Walk:
 
     def reach(self, entry: TurnEntry) -> None:
         """Move the cursor to this turn if it has settled; else the next page reads it again."""
-        if turn_index.is_turn_entry_settled(self.runtime.clock, entry):
+        if turn_index.is_insight_turn_entry_settled(self.runtime.clock, entry):
             self.reached = entry.id
 
 
-def agent_event_page(
+def page_of_insight_events(
     runtime: Runtime, agent_id: str, *, after: str = "", limit: int = 100
 ) -> EventPage:
     """Return at most `limit` events of an agent's history after a cursor.
@@ -89,12 +89,12 @@ def agent_event_page(
     reached, unfinished = _parse_cursor(after)
     walk = _Walk(runtime, agent.language, min(limit, MOST), reached, dict(unfinished))
     for entry_id, seen in unfinished.items():
-        entry = turn_index.turn_index_entry(runtime.home.usage, agent_id, entry_id)
+        entry = turn_index.insight_turn_entry(runtime.home.usage, agent_id, entry_id)
         if entry is None:
             del walk.open[entry_id]
         elif entry.id <= reached and not walk.is_full:
             walk.look(entry, seen)
-    for entry in turn_index.turn_index_entries(runtime, agent_id, after=reached or None):
+    for entry in turn_index.insight_turn_entries(runtime, agent_id, after=reached or None):
         seen = walk.open.get(entry.id, -1)
         if walk.is_full or (seen < 0 and len(walk.open) >= _OPEN):
             break

@@ -17,22 +17,22 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
     LearnedSubject,
-    is_subject_pinned,
-    memory_holdout_percent,
+    is_learning_pinned,
+    learning_holdout_percent,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
 from opencrab.domain.learning.treatment_effect import (
     TrialVerdict,
-    skill_effects,
     skill_trial_verdict,
+    trial_effects_of_skill,
 )
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
 from opencrab.domain.statistics.confidence import Estimate, estimate_mean
 from opencrab.domain.statistics.off_policy import off_policy_estimate
 from opencrab.domain.value import Unit, Value
-from opencrab.engine.insight.memory_analytics import memory_effect
-from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, measured_skill
+from opencrab.engine.insight.memory_analytics import memory_effect_for_analytics
+from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, analytics_of_skill
 from opencrab.engine.learning import changes, memory_holdout
 from opencrab.engine.learning.measures import Measure, model_name_for_evidence
 from opencrab.engine.runtime import Runtime
@@ -75,7 +75,7 @@ class AdjustmentView(Adjustment):
     def of(cls, made: Adjustment, says: tuple[str, ...] = ()) -> "AdjustmentView":
         """Return a stored adjustment with its experiment's name and the texts concerned."""
         subject = LearnedSubject(kind=made.kind, name=made.subject)
-        return cls(**dict(made), experiment=experiment_address(subject), says=says)
+        return cls(**dict(made), experiment=_experiment_address(subject), says=says)
 
 
 class MixedModel(Value):
@@ -135,14 +135,14 @@ class Pinned(Value):
     pinned: bool
 
 
-def experiment_address(subject: LearnedSubject) -> str:
+def _experiment_address(subject: LearnedSubject) -> str:
     """Return the subject's name in URLs: models:PURPOSE.TASK_TYPE has no slash."""
     if subject == MEMORIES:
         return MEMORY
     return subject.text.replace("/", ".", 1)
 
 
-def experiments_of_agent(runtime: Runtime, agent_id: str) -> Experiments:
+def experiments_for_insight(runtime: Runtime, agent_id: str) -> Experiments:
     """Return all experiments of an agent, skills first; raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
     table = _Table.of(runtime, agent_id, profile.mind)
@@ -151,14 +151,14 @@ def experiments_of_agent(runtime: Runtime, agent_id: str) -> Experiments:
         as_of=table.known.as_of or None,
         explore=profile.agent.llm.aim.explore,
         items=(*table.skills(), *table.mixes(), *table.memory()),
-        pinned=tuple(experiment_address(LearnedSubject.of(each)) for each in profile.mind.pinned),
+        pinned=tuple(_experiment_address(LearnedSubject.of(each)) for each in profile.mind.pinned),
     )
 
 
 def stop_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     """End an experiment; raises NotFound naming the existing ones, Conflict if none runs."""
     if _is_memory(subject):
-        return memory_holdout.stop_memory_holdout(runtime, agent_id, by)
+        return memory_holdout.stop_learning_holdout(runtime, agent_id, by)
     return _apply_to_subject(
         runtime, agent_id, subject, lambda name: changes.end_experiment(runtime, agent_id, name, by)
     )
@@ -168,7 +168,7 @@ def find_stopped_experiment(runtime: Runtime, agent_id: str, subject: str, by: s
     """Retry `stop_experiment`: if this owner's stop is the newest decision, return that."""
     named = MEMORY if _is_memory(subject) else subject
     for made in changes.page_of_adjustments(runtime.home.facts, agent_id):
-        if experiment_address(LearnedSubject(kind=made.kind, name=made.subject)) == named:
+        if _experiment_address(LearnedSubject(kind=made.kind, name=made.subject)) == named:
             if (made.reason, made.by, made.state) == (STOPPED, by, AdjustmentState.APPLIED):
                 return made
             break
@@ -191,7 +191,7 @@ def unpin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> P
     mind = runtime.home.agents.get(agent_id).mind
 
     def free(name: str) -> AgentState:
-        if not is_subject_pinned(mind, LearnedSubject.of(name)):
+        if not is_learning_pinned(mind, LearnedSubject.of(name)):
             raise NotFound(
                 f"{subject!r} is not pinned",
                 field="subject",
@@ -241,7 +241,7 @@ class _Table:
             subject = LearnedSubject(kind=AdjustmentKind.MODELS, name=mix.subject)
             tried = sum(weight > 0 for weight in mix.weights.values()) > 1
             yield Experiment(
-                subject=experiment_address(subject),
+                subject=_experiment_address(subject),
                 kind="models",
                 state=self._state(
                     subject, ExperimentState.RUNNING if tried else ExperimentState.SETTLED
@@ -252,13 +252,13 @@ class _Table:
 
     def memory(self) -> Iterator[Experiment]:
         """Yield the memory hold-out if it runs or is pinned."""
-        percent = memory_holdout_percent(self.mind, self.runtime.rules.trials)
-        if percent or is_subject_pinned(self.mind, MEMORIES):
+        percent = learning_holdout_percent(self.mind, self.runtime.rules.trials)
+        if percent or is_learning_pinned(self.mind, MEMORIES):
             yield Experiment(
                 subject=MEMORY,
                 kind="memory",
                 state=self._state(MEMORIES, ExperimentState.RUNNING),
-                effect=memory_effect(self.known.evidence),
+                effect=memory_effect_for_analytics(self.known.evidence),
                 withheld_percent=percent,
                 decisions=self._decisions(MEMORIES),
             )
@@ -266,15 +266,15 @@ class _Table:
     def _skill(self, skill: AcquiredSkill) -> Experiment:
         trials, evidence = self.runtime.rules.trials, self.known.evidence
         subject = LearnedSubject(kind=AdjustmentKind.SKILL, name=skill.name)
-        shown = measured_skill(skill, evidence, self.mind, trials)
-        found = skill_effects(evidence, skill.name)
+        shown = analytics_of_skill(skill, evidence, self.mind, trials)
+        found = trial_effects_of_skill(evidence, skill.name)
         says, why = (
             skill_trial_verdict(found[0], trials)
             if found
             else (TrialVerdict.KEEP, "too_little_data")
         )
         return Experiment(
-            subject=experiment_address(subject),
+            subject=_experiment_address(subject),
             kind="skill",
             state=self._state(
                 subject, ExperimentState.WAITING if skill.waits else ExperimentState.RUNNING
@@ -304,7 +304,7 @@ class _Table:
         )
 
     def _state(self, subject: LearnedSubject, otherwise: ExperimentState) -> ExperimentState:
-        return ExperimentState.PINNED if is_subject_pinned(self.mind, subject) else otherwise
+        return ExperimentState.PINNED if is_learning_pinned(self.mind, subject) else otherwise
 
     def _decisions(self, subject: LearnedSubject) -> tuple[AdjustmentView, ...]:
         key = (subject.kind, subject.name)
@@ -323,7 +323,7 @@ def _apply_to_subject(
     try:
         return act(text)
     except (Invalid, NotFound) as error:
-        found = experiments_of_agent(runtime, agent_id)
+        found = experiments_for_insight(runtime, agent_id)
         there = {each.subject for each in found.items} | {*found.pinned}
         raise NotFound(
             error.message,

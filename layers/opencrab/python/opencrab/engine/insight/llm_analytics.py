@@ -5,22 +5,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from opencrab.domain.insight.figures import Figures, analytics_counts_in_period
-from opencrab.domain.insight.recommendations import Analysis, Focus, compute_usage_analytics
+from opencrab.domain.insight.recommendations import Analysis, Focus, analyze_calls_of_period
 from opencrab.domain.learning.aggregate import JudgedTurn
 from opencrab.domain.learning.calibration import CalibrationCurve, self_grade_calibration_curve
 from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 from opencrab.domain.turn.turn import Trigger, TurnStatus
-from opencrab.domain.usage.counters import DailyTally, sum_call_counts, usage_tally_day
+from opencrab.domain.usage.counters import DailyTally, sum_usage_counts, usage_tally_day
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import MicroUsd, Unit, Value
 from opencrab.engine.learning.measures import (
     LITTLE,
     RecentSignals,
     iso_review_week,
-    judge_turns,
+    judge_turns_for_learning,
     learning_candidate_models,
     read_learning_tallies,
-    recent_turn_signals,
+    recent_learning_signals,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_learning_data
@@ -126,9 +126,9 @@ def usage_analytics(runtime: Runtime, agent_id: str, period: Period) -> UsageAna
     now, counts = runtime.clock.now(), dict[str, dict[str, int]]()
     tallies = _adding(read_learning_tallies(runtime, agent_id, period), period, now, counts)
     learned = load_learning_data(runtime.home.facts, agent_id)
-    found = compute_usage_analytics(tallies, learned.evidence, period=period, now=now)
+    found = analyze_calls_of_period(tallies, learned.evidence, period=period, now=now)
     begun = max(agent.created_at, found.since or agent.created_at)
-    turns = recent_turn_signals(runtime, agent_id, begun)
+    turns = recent_learning_signals(runtime, agent_id, begun)
     days = _days(counts, turns)
     return UsageAnalytics(
         agent_id=agent_id,
@@ -150,8 +150,8 @@ def llm_analytics(
     """Return cost, quality and recommendations for an agent's models; raises NotFound."""
     agent = runtime.home.agents.get(agent_id).agent
     learned = load_learning_data(runtime.home.facts, agent_id)
-    turns = recent_turn_signals(runtime, agent_id)
-    found = compute_usage_analytics(
+    turns = recent_learning_signals(runtime, agent_id)
+    found = analyze_calls_of_period(
         read_learning_tallies(runtime, agent_id, period),
         learned.evidence,
         period=period,
@@ -167,7 +167,7 @@ def llm_analytics(
         agent_id=agent_id,
         as_of=learned.as_of or None,
         analysis=found,
-        weeks=_qualities(judge_turns(runtime.home.facts, agent_id, turns)),
+        weeks=_qualities(judge_turns_for_learning(runtime.home.facts, agent_id, turns)),
         weeks_since=turns.since,
         calibration={
             model: self_grade_calibration_curve(bins)
@@ -184,7 +184,7 @@ def _adding(
     """Yield the tallies unchanged, adding their counts to `days`, so that no list holds all."""
     for tally in tallies:
         for of in analytics_counts_in_period((tally,), period, now).values():
-            days[tally.day] = sum_call_counts(days.get(tally.day, {}), of)
+            days[tally.day] = sum_usage_counts(days.get(tally.day, {}), of)
         yield tally
 
 

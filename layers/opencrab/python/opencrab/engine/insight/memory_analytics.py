@@ -2,15 +2,15 @@
 
 from datetime import datetime, timedelta
 
-from opencrab.domain.learning.change import memory_holdout_percent
+from opencrab.domain.learning.change import learning_holdout_percent
 from opencrab.domain.learning.evidence import RECALLED_DAYS, Evidence
 from opencrab.domain.learning.review_period import useless_experience_ids
-from opencrab.domain.learning.treatment_effect import skill_effect
+from opencrab.domain.learning.treatment_effect import trial_effect_of_skill
 from opencrab.domain.memory.knowledge_graph import KNOWLEDGE, GraphSize, KnowledgeSource
 from opencrab.domain.memory.memory import IMPRESSION, Impression
-from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
 from opencrab.domain.value import Unit, Value
-from opencrab.engine.learning.measures import LITTLE, Measure, measure_of_effect
+from opencrab.engine.learning.measures import LITTLE, Measure, learning_effect_in_points
 from opencrab.engine.memory.reading import GraphCursor, memory_knowledge_graph
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_learning_data
@@ -104,7 +104,7 @@ class MemoryAnalytics(Value):
     reason: str | None
 
 
-def memory_analytics(
+def compute_memory_analytics(
     runtime: Runtime, agent_id: str, *, place: GraphCursor, limit: int
 ) -> tuple[MemoryAnalytics, GraphCursor | None]:
     """Return the statistics of an agent's memory and the cursor in its graph; raises NotFound."""
@@ -115,17 +115,17 @@ def memory_analytics(
         agent_id=agent_id,
         as_of=learned.as_of or None,
         recalled=_recalling(learned.evidence, runtime.clock.now()),
-        effect=memory_effect(learned.evidence),
-        withheld_percent=memory_holdout_percent(mind, runtime.rules.trials),
+        effect=memory_effect_for_analytics(learned.evidence),
+        withheld_percent=learning_holdout_percent(mind, runtime.rules.trials),
         graph=web,
         reason=None if learned.evidence.memories_recalled else LITTLE,
     )
     return found, on
 
 
-def memory_effect(evidence: Evidence) -> Measure:
+def memory_effect_for_analytics(evidence: Evidence) -> Measure:
     """Return the effect on turn value of the memories that searches find."""
-    return measure_of_effect(skill_effect("", "", evidence.memories))
+    return learning_effect_in_points(trial_effect_of_skill("", "", evidence.memories))
 
 
 def _recalling(evidence: Evidence, now: datetime) -> Recalling:
@@ -188,7 +188,9 @@ def _people(runtime: Runtime, agent_id: str) -> tuple[Acquainted, ...]:
             is_peer=name in peers,
             interactions=peers[name].interactions if name in peers else None,
             successes=peers[name].successes if name in peers else None,
-            trust=round(peer_trust(peers[name], now, prior), 3) if name in peers else None,
+            trust=round(remembered_peer_trust(peers[name], now, prior), 3)
+            if name in peers
+            else None,
             agreement=words[name].agreement if name in words else None,
         )
         for name in sorted({*words, *peers})[:most]

@@ -11,14 +11,14 @@ from opencrab.engine.insight.agent_state import (
     StatePlan,
     StateResult,
     StateThought,
-    agent_state_report,
+    agent_state_for_insight,
 )
 from opencrab.engine.insight.vitals import (
     ReadMachine,
     Vitals,
-    agent_vitals,
-    no_machine_vitals,
-    recent_turns_for_vitals,
+    agent_vitals_for_insight,
+    no_machine_vitals_for_insight,
+    recent_turns_for_insight,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.journal import Journal
@@ -55,15 +55,15 @@ class Pane(Value):
 
 
 def insight_panes(
-    runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine_vitals
+    runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine_vitals_for_insight
 ) -> tuple[Pane, ...]:
     """Return all five panes; raises NotFound.
 
     `cli` shows the conversation of the newest turn from the terminal, `chat` that of the newest
     turn from anywhere else.
     """
-    now = agent_state_report(runtime, agent_id)
-    turns = recent_turns_for_vitals(runtime, agent_id)
+    now = agent_state_for_insight(runtime, agent_id)
+    turns = recent_turns_for_insight(runtime, agent_id)
     typed = next((turn for turn in turns if turn.source is Source.CLI), None)
     other = next((turn for turn in turns if turn.source is not Source.CLI), None)
     inspector = Inspector(thought=now.thought, action=now.action, result=now.result)
@@ -72,7 +72,9 @@ def insight_panes(
         Pane(pane=PaneName.CLI, data=_recent_lines_text(runtime.home.journal, typed)),
         Pane(pane=PaneName.PLAN, data=now.plan),
         Pane(pane=PaneName.INSPECTOR, data=inspector),
-        Pane(pane=PaneName.VITALS, data=agent_vitals(runtime, agent_id, machine, turns)),
+        Pane(
+            pane=PaneName.VITALS, data=agent_vitals_for_insight(runtime, agent_id, machine, turns)
+        ),
     )
 
 

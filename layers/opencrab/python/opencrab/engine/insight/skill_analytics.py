@@ -15,10 +15,15 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import learned_skill_pin
-from opencrab.domain.learning.treatment_effect import SkillEffect, skill_effects
+from opencrab.domain.learning.treatment_effect import SkillEffect, trial_effects_of_skill
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value
-from opencrab.engine.learning.measures import LITTLE, Measure, iso_review_week, measure_of_effect
+from opencrab.engine.learning.measures import (
+    LITTLE,
+    Measure,
+    iso_review_week,
+    learning_effect_in_points,
+)
 from opencrab.ports.home import Home
 from opencrab.ports.learning import load_learning_data
 
@@ -88,7 +93,7 @@ def skill_analytics(home: Home, trials: TrialSettings, agent_id: str) -> SkillAn
     kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
     page = facts.page(agent_id, ADJUSTMENT, limit=MOST_CHANGES, newest_first=True)
     learned = load_learning_data(facts, agent_id)
-    measured = [measured_skill(skill, learned.evidence, mind, trials) for skill in kept]
+    measured = [analytics_of_skill(skill, learned.evidence, mind, trials) for skill in kept]
     return SkillAnalytics(
         agent_id=agent_id,
         as_of=learned.as_of or None,
@@ -99,11 +104,11 @@ def skill_analytics(home: Home, trials: TrialSettings, agent_id: str) -> SkillAn
     )
 
 
-def measured_skill(
+def analytics_of_skill(
     skill: AcquiredSkill, evidence: Evidence, mind: AgentState, trials: TrialSettings
 ) -> MeasuredSkill:
     """Return the statistics of one acquired skill."""
-    found = skill_effects(evidence, skill.name)
+    found = trial_effects_of_skill(evidence, skill.name)
     whole = found[0] if found else None
     on_trial = skill.status is SkillStatus.CANDIDATE
     return MeasuredSkill(
@@ -114,8 +119,8 @@ def measured_skill(
         uses=skill.usage_count,
         last_used_at=skill.last_used_at,
         created_at=skill.created_at,
-        effect=measure_of_effect(whole),
-        by_model={each.model: measure_of_effect(each) for each in found[1:]},
+        effect=learning_effect_in_points(whole),
+        by_model={each.model: learning_effect_in_points(each) for each in found[1:]},
         trial=_trial(skill, whole, mind, trials) if on_trial else None,
     )
 

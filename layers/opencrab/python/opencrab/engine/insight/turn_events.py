@@ -18,10 +18,10 @@ from opencrab.domain.goals.goal import (
     TaskStatus,
     goal_document_id,
     goal_id_of_label,
-    task_message,
+    goal_task_message,
 )
 from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
-from opencrab.domain.turn.record import CallResult, action_arguments, action_name_of_turn_call
+from opencrab.domain.turn.record import CallResult, action_name_of_turn_call, arguments_of_turn_call
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.runtime import Runtime
@@ -98,7 +98,7 @@ class TurnEvents:
     approving: bool
 
 
-def events_of_stored_turn(runtime: Runtime, turn_id: str, language: Language) -> TurnEvents | None:
+def insight_events_of_turn(runtime: Runtime, turn_id: str, language: Language) -> TurnEvents | None:
     """Return a turn as events; None if it, or a part of it, has expired."""
     try:
         recorded = runtime.home.journal.load(turn_id)
@@ -213,7 +213,7 @@ class _TurnEventReader:
         mine = task is not None and task.turn_id == self._turn.id and task.id not in self._ended
         if task is not None and mine and task.status.is_end:
             failed = task.status is TaskStatus.FAIL
-            told = one_line(task_message(task), _SUMMARY)
+            told = one_line(goal_task_message(task), _SUMMARY)
             yield ResultEvent(time=self._time, status="fail" if failed else "done", summary=told)
         reached = goal.status is GoalStatus.COMPLETED and goal.turn_id == self._turn.id
         if reached and goal.id not in self._ended:
@@ -241,7 +241,7 @@ class _TurnEventReader:
         if action is None:
             return one_line(action_name_of_turn_call(call), _NAME)
         return one_line(
-            describe_call(action, action_arguments(call) or {}, self._language), _SUMMARY
+            describe_call(action, arguments_of_turn_call(call) or {}, self._language), _SUMMARY
         )
 
 

@@ -41,7 +41,7 @@ class TurnEntry:
     turn_id: str
 
 
-def turn_index_entries(
+def insight_turn_entries(
     runtime: Runtime, agent_id: str, *, after: str | None = None, newest_first: bool = False
 ) -> Iterator[TurnEntry]:
     """Return an agent's turns whose first model call has ended, read lazily page by page."""
@@ -54,7 +54,7 @@ def turn_index_entries(
     return (_entry(row) for row in rows if row.n == _FIRST)
 
 
-def turn_index_entry(usage: UsageLedger, agent_id: str, entry_id: str) -> TurnEntry | None:
+def insight_turn_entry(usage: UsageLedger, agent_id: str, entry_id: str) -> TurnEntry | None:
     """Return one entry; None if the ledger no longer has it."""
     try:
         return _entry(usage.row(agent_id, entry_id))
@@ -62,19 +62,19 @@ def turn_index_entry(usage: UsageLedger, agent_id: str, entry_id: str) -> TurnEn
         return None
 
 
-def is_turn_entry_settled(clock: Clock, entry: TurnEntry) -> bool:
+def is_insight_turn_entry_settled(clock: Clock, entry: TurnEntry) -> bool:
     """Return True if no other entry can be inserted before this one any more."""
     return entry.id < ledger_row_time(clock.now() - SETTLED)
 
 
-def newest_turn_ids(runtime: Runtime, agent_id: str, most: int = 1) -> tuple[str, ...]:
+def newest_turn_ids_for_insight(runtime: Runtime, agent_id: str, most: int = 1) -> tuple[str, ...]:
     """Return the ids of an agent's newest turns: those in their first call, then by entry."""
     begun = [turn.id for turn in _turns_in_first_call(runtime, agent_id)]
-    ended = islice(turn_index_entries(runtime, agent_id, newest_first=True), most)
+    ended = islice(insight_turn_entries(runtime, agent_id, newest_first=True), most)
     return tuple([*begun, *(each.turn_id for each in ended if each.turn_id not in begun)][:most])
 
 
-def unfinished_turns(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
+def unfinished_turns_for_insight(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
     """Return an agent's queued and running turns among the installation's 100 oldest."""
     rules = runtime.rules
     horizon = timedelta(seconds=max(rules.lease_seconds, rules.visibility_seconds))
@@ -86,7 +86,7 @@ def _turns_in_first_call(runtime: Runtime, agent_id: str) -> list[Turn]:
     """Return an agent's turns that are in their first model call, newest first."""
     begun = [
         turn
-        for turn in unfinished_turns(runtime, agent_id)
+        for turn in unfinished_turns_for_insight(runtime, agent_id)
         if turn.status is TurnStatus.RUNNING
         and turn.attempts == 1
         and _calls(runtime.home.journal, turn)

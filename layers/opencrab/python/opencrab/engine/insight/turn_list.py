@@ -7,8 +7,11 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import NotFound, Refused
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.engine.access.visibility import require_accessible_turn
-from opencrab.engine.insight.turn_index import newest_turn_ids, unfinished_turns
+from opencrab.engine.access.visibility import require_access_to_turn
+from opencrab.engine.insight.turn_index import (
+    newest_turn_ids_for_insight,
+    unfinished_turns_for_insight,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.paging import paginate
 
@@ -18,7 +21,7 @@ LOOKED_AT = 200
 _AGENTS = 50
 
 
-def newest_turns(
+def newest_turns_for_insight(
     runtime: Runtime,
     who: Principal,
     *,
@@ -57,8 +60,8 @@ def _agent_ids(runtime: Runtime, session_id: str | None) -> Iterator[str]:
 
 
 def _turns_of(runtime: Runtime, agent_id: str, most: int) -> Iterator[Turn]:
-    ids = [turn.id for turn in unfinished_turns(runtime, agent_id)]
-    ids += newest_turn_ids(runtime, agent_id, most)
+    ids = [turn.id for turn in unfinished_turns_for_insight(runtime, agent_id)]
+    ids += newest_turn_ids_for_insight(runtime, agent_id, most)
     for turn_id in dict.fromkeys(ids):
         try:
             yield runtime.home.journal.header(turn_id)
@@ -82,7 +85,7 @@ class _Sight:
 
     def _looks(self, turn: Turn) -> bool:
         try:
-            require_accessible_turn(self._home, self._who, turn)
+            require_access_to_turn(self._home, self._who, turn)
         except (NotFound, Refused):
             return False
         return True

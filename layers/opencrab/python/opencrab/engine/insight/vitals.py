@@ -11,7 +11,7 @@ from opencrab.domain.goals.goal import OPEN_GOALS
 from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import MicroUsd, Value
-from opencrab.engine.agents.vital_signs import stored_agent_vital_signs
+from opencrab.engine.agents.vital_signs import agent_vital_signs_document
 from opencrab.engine.approvals import approvals
 from opencrab.engine.insight import turn_index
 from opencrab.engine.runtime import Runtime
@@ -43,7 +43,7 @@ class Machine(Value):
 ReadMachine = Callable[[], Machine | None]
 
 
-def no_machine_vitals() -> Machine | None:
+def no_machine_vitals_for_insight() -> Machine | None:
     """Return None: on AWS there is no machine whose load would be of interest."""
     return None
 
@@ -73,20 +73,20 @@ class Vitals(Value):
     machine: Machine | None = None
 
 
-def agent_vitals(
+def agent_vitals_for_insight(
     runtime: Runtime,
     agent_id: str,
-    machine: ReadMachine = no_machine_vitals,
+    machine: ReadMachine = no_machine_vitals_for_insight,
     turns: tuple[Turn, ...] | None = None,
 ) -> Vitals:
     """Return an agent's vital signs; `turns` are its recent turns if known. Raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
-    turns = recent_turns_for_vitals(runtime, agent_id) if turns is None else turns
+    turns = recent_turns_for_insight(runtime, agent_id) if turns is None else turns
     ended = [turn for turn in turns if turn.status.is_end]
     idle = takewhile(lambda turn: turn.status is TurnStatus.IDLE, ended)
     beats = (turn.created_at for turn in turns if turn.trigger is Trigger.HEARTBEAT)
     bad = sum(turn.status in _BAD for turn in ended)
-    stored = stored_agent_vital_signs(runtime.home.facts, agent_id)
+    stored = agent_vital_signs_document(runtime.home.facts, agent_id)
     signs = None if stored is None else stored.read(VitalSigns)
     in_vain = 0 if signs is None else signs.in_vain
     return Vitals(
@@ -106,9 +106,9 @@ def agent_vitals(
     )
 
 
-def recent_turns_for_vitals(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
+def recent_turns_for_insight(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
     """Return the agent's newest stored turns, at most LOOKED_AT, newest first."""
-    newest = turn_index.newest_turn_ids(runtime, agent_id, LOOKED_AT)
+    newest = turn_index.newest_turn_ids_for_insight(runtime, agent_id, LOOKED_AT)
     found = (_header(runtime.home.journal, turn_id) for turn_id in newest)
     return tuple(turn for turn in found if turn is not None)
 
@@ -126,7 +126,7 @@ def _queue_age(runtime: Runtime, agent_id: str) -> float | None:
     Only the installation's 100 oldest turns are considered. A turn that the sweep queued again is
     missing until it is overdue again.
     """
-    now, alive = runtime.clock.now(), turn_index.unfinished_turns(runtime, agent_id)
+    now, alive = runtime.clock.now(), turn_index.unfinished_turns_for_insight(runtime, agent_id)
     waiting = [turn.created_at for turn in alive if turn.status is TurnStatus.QUEUED]
     return max(0.0, (now - min(waiting)).total_seconds()) if waiting else None
 

@@ -22,9 +22,12 @@ from opencrab.domain.statistics.confidence import Estimate, estimate_mean
 from opencrab.domain.usage.counters import DailyTally, usage_tally_day
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import MicroUsd, Unit, Value
-from opencrab.engine.insight.costs import calls_listed_since
+from opencrab.engine.insight.costs import insight_calls_listed_since
 from opencrab.engine.learning.measures import model_name_for_evidence, read_learning_tallies
-from opencrab.engine.models.preferences import current_model_preferences, require_provider_directory
+from opencrab.engine.models.preferences import (
+    current_model_preferences,
+    require_directory_of_models,
+)
 from opencrab.engine.models.price_list import model_price_on_day
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
@@ -115,11 +118,11 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
     until = runtime.clock.now()
     since = period.since(until)
     if since is None:
-        since = calls_listed_since(runtime, until, usage_tally_day(agent.created_at))
+        since = insight_calls_listed_since(runtime, until, usage_tally_day(agent.created_at))
     meant = _resolve_replacements(runtime.models, runtime.directory, aliases)
     learned = load_learning_data(runtime.home.facts, agent_id)
     rows = _rows(runtime.home.usage, agent_id, since, until)
-    found = replay_ledger_with_other_models(
+    found = compute_what_if_costs(
         islice(rows, MOST_ROWS), meant, _prices(runtime.home.facts, meant)
     )
     tasks = _tasks(
@@ -170,7 +173,7 @@ class ReplayedLedger:
     sums: dict[tuple[Use, str, str], CallSum] = field(default_factory=dict)
 
 
-def replay_ledger_with_other_models(
+def compute_what_if_costs(
     rows: Iterable[UsageRow], meant: Sequence[AliasChange], price: PriceOf
 ) -> ReplayedLedger:
     """Sum up a ledger; cached tokens stay cached, at the other model's price for them."""
@@ -219,7 +222,7 @@ def _resolve_replacements(
                 field=place,
                 cure="use one of them",
             )
-        price = require_provider_directory(directory).price(other)
+        price = require_directory_of_models(directory).price(other)
         if price is None:
             raise Invalid(
                 f"the price of {other!r} is unknown",

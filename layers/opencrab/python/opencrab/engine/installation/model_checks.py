@@ -14,7 +14,7 @@ from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.installation.findings import Findings
 from opencrab.engine.installation.model_question import ModelQuestion
-from opencrab.engine.installation.work_checks import living_agents_of_installation
+from opencrab.engine.installation.work_checks import agents_checked_in_installation
 from opencrab.engine.models.effective_choice import effective_models
 from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
@@ -71,7 +71,7 @@ class ModelChecks:
         for use in (Use.CONVERSATION, Use.THINKING, Use.ANALYSIS):
             name = models.routing.chosen(use, RoutingBasis()).model
             self._take(found, name, everybody)
-        for agent in living_agents_of_installation(self._runtime):
+        for agent in agents_checked_in_installation(self._runtime):
             for use, effective in effective_models(models, agent).items():
                 if use is not Use.EMBEDDING:
                     self._take(found, effective.model, agent.name, agent.id)
@@ -152,7 +152,7 @@ class ModelChecks:
     def _last_calls(self) -> Mapping[str, UsageRow]:
         """Return the newest call of each model, of any agent."""
         newest: dict[str, UsageRow] = {}
-        for agent in living_agents_of_installation(self._runtime):
+        for agent in agents_checked_in_installation(self._runtime):
             for row in self._runtime.home.usage.rows(agent.id, limit=_ROWS):
                 name = f"{row.provider}:{row.model}"
                 if name not in newest or row.at > newest[name].at:
@@ -229,7 +229,7 @@ class ModelChecks:
         for name, health in sorted(answers.items()):
             if health.dated is None or self._provider(name).private:
                 continue
-            yield installation_clock_check(
+            yield _installation_clock_check(
                 findings, health.dated, self._runtime.clock.now(), whose=name
             )
             return
@@ -239,7 +239,7 @@ def _facts(chosen: ModelChoice) -> dict[str, object]:
     return {"model": chosen.name, "users": ", ".join(chosen.users[:_NAMED])}
 
 
-def installation_clock_check(
+def _installation_clock_check(
     findings: Findings, there: datetime, here: datetime, *, whose: str
 ) -> Check:
     """Return the check of a clock against another; a probe may be some seconds old."""

@@ -17,7 +17,7 @@ from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
-from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus, budget_draws_for_turn
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus, turn_block_draws
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.money.reservation import model_call_reservation
@@ -133,7 +133,7 @@ class ModelQuestion:
                 expected=turn.sequence,
                 unless_stopped=True,
                 records=(intent,),
-                draws=() if block is None else budget_draws_for_turn(turn, block, limits, own),
+                draws=() if block is None else turn_block_draws(turn, block, limits, own),
                 at=now,
             )
             return self._runtime.home.journal.commit(change), intent

@@ -11,7 +11,7 @@ from opencrab.engine.installation.model_question import ModelQuestion
 from opencrab.engine.models.effective_choice import effective_models
 from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.prompt.soul_preview import soul_preview
+from opencrab.engine.turn.prompt.soul_preview import preview_system_prompt
 from opencrab.ports.models.model import (
     ChatMessage,
     PromptText,
@@ -43,7 +43,7 @@ class SampleConversation(Value):
     answers: tuple[SampleAnswer, ...]
 
 
-def sample_conversation(
+def installation_sample_conversation(
     runtime: Runtime, profile: Profile, *, timeout_seconds: float
 ) -> SampleConversation:
     """Ask the agent's own model for conversations two questions, with a profile that is not stored.
@@ -57,7 +57,7 @@ def sample_conversation(
         raise Conflict(f"agent {agent.id!r} has retired", cure="choose another agent")
     current_model_preferences(runtime)
     model = runtime.models.get(effective_models(runtime.models, agent)[Use.CONVERSATION].model)
-    system, turns = soul_preview(profile), tuple[ChatMessage, ...]()
+    system, turns = preview_system_prompt(profile), tuple[ChatMessage, ...]()
     answers = list[SampleAnswer]()
     for question in (texts[agent.language] for texts in _QUESTIONS.values()):
         turns = (*turns, labelled_message("user", TrustedText(question)))

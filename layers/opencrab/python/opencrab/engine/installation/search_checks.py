@@ -6,7 +6,7 @@ from datetime import timedelta
 from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.installation.findings import Findings
-from opencrab.engine.installation.work_checks import living_agents_of_installation
+from opencrab.engine.installation.work_checks import agents_checked_in_installation
 from opencrab.engine.runtime import Runtime
 
 _INDEXED = timedelta(minutes=1)
@@ -18,7 +18,7 @@ _MOST_INDEXES = 20
 def check_installation_search(runtime: Runtime, findings: Findings) -> Iterator[Check]:
     """Check that each agent's search index is there and can be read."""
     count = rows = 0
-    for agent in living_agents_of_installation(runtime)[:_MOST_INDEXES]:
+    for agent in agents_checked_in_installation(runtime)[:_MOST_INDEXES]:
         try:
             status = runtime.search.status(agent.id)
         except OpenCrabError as error:

@@ -7,7 +7,11 @@ import re
 import unicodedata
 
 from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.trait_comparison import TraitName, compared_souls, pair_share
+from opencrab.domain.agents.trait_comparison import (
+    TraitName,
+    soul_trait_share_of_pair,
+    souls_of_trait_comparison,
+)
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.routing import Use
 from opencrab.domain.value import Language, MicroUsd, Unit, Value
@@ -15,7 +19,7 @@ from opencrab.engine.installation.model_question import ModelQuestion, ModelQues
 from opencrab.engine.models.effective_choice import effective_models
 from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.prompt.soul_preview import soul_preview
+from opencrab.engine.turn.prompt.soul_preview import preview_system_prompt
 from opencrab.ports.models.model import (
     ChatModel,
     PromptText,
@@ -54,7 +58,7 @@ class TraitPair(Value):
     cost_micro_usd: MicroUsd
 
 
-def compare_trait(
+def compare_trait_on_installation_models(
     runtime: Runtime, profile: Profile, name: TraitName, place: int, *, timeout_seconds: float
 ) -> TraitPair:
     """Ask a question of both versions of an agent, and a judge which answer shows more of a trait.
@@ -67,16 +71,16 @@ def compare_trait(
     agent = profile.agent
     if not agent.answers:
         raise Conflict(f"agent {agent.id!r} has retired", cure="choose another agent")
-    souls = compared_souls(profile.soul, name)
+    souls = souls_of_trait_comparison(profile.soul, name)
     current_model_preferences(runtime)
     chosen = effective_models(runtime.models, agent)
     model, judge = (
         runtime.models.get(chosen[use].model) for use in (Use.CONVERSATION, Use.ANALYSIS)
     )
-    question = trait_questions(name, agent.language)[place]
+    question = trait_questions_for_installation(name, agent.language)[place]
     asking = _Asking(runtime, agent, timeout_seconds / _CALLS)
     high, low = (
-        asking.ask(model, soul_preview(profile.replaced(soul=soul)), question, MOST_TOKENS)
+        asking.ask(model, preview_system_prompt(profile.replaced(soul=soul)), question, MOST_TOKENS)
         for soul in souls
     )
     first, second = (
@@ -88,14 +92,14 @@ def compare_trait(
         question=question,
         high_answer=high.text,
         low_answer=low.text,
-        share=pair_share((first, None if second is None else not second)),
+        share=soul_trait_share_of_pair((first, None if second is None else not second)),
         model=model.info.name,
         judge=judge.info.name,
         cost_micro_usd=asking.cost,
     )
 
 
-def trait_questions(name: TraitName, language: Language) -> tuple[str, ...]:
+def trait_questions_for_installation(name: TraitName, language: Language) -> tuple[str, ...]:
     """Return the questions in whose answers a number should show."""
     return tuple(
         texts[language] for texts in _SITUATIONS.values() if name.value in texts["for"].split()

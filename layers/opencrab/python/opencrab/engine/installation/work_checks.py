@@ -21,14 +21,14 @@ LOW_PERCENT, SPENT_PERCENT = 10, 1
 """What must be left of a day's budget: with less no call may find room for its reservation."""
 
 
-def living_agents_of_installation(runtime: Runtime) -> tuple[Agent, ...]:
+def agents_checked_in_installation(runtime: Runtime) -> tuple[Agent, ...]:
     """Return the agents that answer, at most `AGENTS`."""
     listed = paginate(runtime.home.agents.page, limit=AGENTS, key=attrgetter("agent.id"))
     found = (profile.agent for profile in listed if profile.agent.answers)
     return tuple(islice(found, AGENTS))
 
 
-def agent_argument(agent: Agent, agents: tuple[Agent, ...]) -> str:
+def _agent_argument(agent: Agent, agents: tuple[Agent, ...]) -> str:
     """Return how a command names an agent: by its name if that is one word and its own, or id."""
     alike = [each for each in agents if each.name == agent.name]
     return agent.name if agent.name.isalnum() and len(alike) == 1 else agent.id
@@ -43,10 +43,10 @@ def check_installation_switches(runtime: Runtime, findings: Findings) -> Iterato
         yield findings.problem("switches", "all_frozen")
     if not set(frozen) - {INSTALLATION}:
         return
-    agents = living_agents_of_installation(runtime)
+    agents = agents_checked_in_installation(runtime)
     for agent in agents:
         if agent.id in frozen:
-            who = agent_argument(agent, agents)
+            who = _agent_argument(agent, agents)
             yield findings.problem("switches", "agent_frozen", name=agent.name, agent=who)
 
 
@@ -58,14 +58,14 @@ def check_installation_spending(runtime: Runtime, findings: Findings) -> Iterato
     drawn = runtime.home.budgets.drawn_micro_usd(INSTALLATION, day)
     total = _Day(drawn, limits.installation_day_micro_usd, _until_tomorrow(now))
     yield total.check(findings, limit="installation_day")
-    agents = living_agents_of_installation(runtime)
+    agents = agents_checked_in_installation(runtime)
     for agent in agents:
         of_agent = limits.agent_day(agent.day_limit_micro_usd)
         drawn = runtime.home.budgets.drawn_micro_usd(agent_budget_scope(agent.id), day)
         found = _Day(drawn, of_agent, total.hours)
         if found.left * 100 < of_agent * LOW_PERCENT:
             own = agent.day_limit_micro_usd is not None
-            who = agent_argument(agent, agents)
+            who = _agent_argument(agent, agents)
             yield found.check_agent(findings, agent.name, who, own=own)
 
 

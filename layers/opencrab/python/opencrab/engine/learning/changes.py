@@ -26,14 +26,14 @@ from opencrab.domain.learning.change import (
     adjustment_id,
     describe_mix,
     end_adjustment,
-    is_subject_pinned,
+    is_learning_pinned,
     mix_of,
     with_learned_pin,
     with_mix,
     with_told_mix,
     without_learned_pin,
 )
-from opencrab.domain.learning.skill_lifecycle import index_skill, promote_candidate_skill
+from opencrab.domain.learning.skill_lifecycle import index_learned_skill, promote_learned_skill
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.engine.learning.experience_changes import Beside, restore_learned_experience
@@ -88,7 +88,7 @@ class LearningChange:
         after, changed = self.alter(mind, skill)
         if changed is None or changed == skill or skill is None:
             return after, skill
-        return index_skill(after, changed), changed
+        return index_learned_skill(after, changed), changed
 
 
 def page_of_adjustments(
@@ -189,7 +189,7 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
         mind = learned_mind(facts, agent_id)
         mix, alone = mix_and_best(mind, named.name)
         before, after = describe_mix(mix), describe_mix(alone)
-        evidence = {WAS_PINNED: is_subject_pinned(mind, named)}
+        evidence = {WAS_PINNED: is_learning_pinned(mind, named)}
         alter = _stopped_mix(named, mind, alone)
     made = Adjustment(
         id=adjustment_id(now, subject, by),
@@ -318,7 +318,7 @@ def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
                 mind = without_learned_pin(mind, subject)
             return with_told_mix(mind, found.subject, found.before), None
         if subject == MEMORIES:
-            if not is_subject_pinned(mind, subject):
+            if not is_learning_pinned(mind, subject):
                 raise conflict("memories are on trial again")
             return without_learned_pin(mind, subject), None
         if skill is None or skill.status.value != found.after.get("status"):
@@ -336,16 +336,16 @@ def _stopped_trial(subject: LearnedSubject, now: datetime) -> Alter:
                 field="subject",
                 cure="nothing to stop; list the experiments to see which run",
             )
-        return mind, promote_candidate_skill(skill, now)
+        return mind, promote_learned_skill(skill, now)
 
     return alter
 
 
 def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alter:
-    before, pinned = describe_mix(mix_of(known, subject.name)), is_subject_pinned(known, subject)
+    before, pinned = describe_mix(mix_of(known, subject.name)), is_learning_pinned(known, subject)
 
     def alter(mind: AgentState, _skill: AcquiredSkill | None) -> _MindAndSkill:
-        now = describe_mix(mix_of(mind, subject.name)), is_subject_pinned(mind, subject)
+        now = describe_mix(mix_of(mind, subject.name)), is_learning_pinned(mind, subject)
         if now != (before, pinned):
             raise Conflict(f"the traffic split for {subject.name!r} has changed", cure="reload it")
         return with_learned_pin(with_mix(mind, alone), subject), None

@@ -14,11 +14,11 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
     LearnedSubject,
     end_adjustment,
-    is_subject_pinned,
+    is_learning_pinned,
 )
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.skills.skill import SkillStatus
-from opencrab.engine.memory.records import memory_index_rewrite_mark, stored_agent_state
+from opencrab.engine.memory.records import memory_index_rewrite_mark, stored_memory_state_of_agent
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
@@ -65,8 +65,9 @@ def retire_learned_experience(facts: Documents, agent_id: str, made: Adjustment)
                 field="change_id",
                 cure="nothing is left to change",
             )
-        if is_subject_pinned(
-            stored_agent_state(facts, agent_id)[1], LearnedSubject(kind=made.kind, name=lived.id)
+        if is_learning_pinned(
+            stored_memory_state_of_agent(facts, agent_id)[1],
+            LearnedSubject(kind=made.kind, name=lived.id),
         ):
             raise Conflict(f"experience {lived.id!r} is pinned", cure="unpin it first")
         if other := str(made.after.get(OTHER, "")):

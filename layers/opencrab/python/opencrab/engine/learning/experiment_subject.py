@@ -4,7 +4,7 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.learning.change import MEMORIES, AdjustmentKind, LearnedSubject, mix_of
 from opencrab.domain.skills.skill import SKILL
 from opencrab.engine.learning.experience_changes import has_learned_experience
-from opencrab.engine.memory.records import stored_agent_state
+from opencrab.engine.memory.records import stored_memory_state_of_agent
 from opencrab.ports.documents import Documents
 from opencrab.ports.learning import load_learning_data
 
@@ -21,7 +21,10 @@ def find_experiment_subject(facts: Documents, agent_id: str, text: str) -> Learn
     else:
         measured = load_learning_data(facts, agent_id).evidence.models
         found = any(key.startswith(f"{subject.name}/") for key in measured)
-        found = found or mix_of(stored_agent_state(facts, agent_id)[1], subject.name) is not None
+        found = (
+            found
+            or mix_of(stored_memory_state_of_agent(facts, agent_id)[1], subject.name) is not None
+        )
     if not found:
         raise NotFound(
             f"agent {agent_id!r} has no experiment for {text!r}",

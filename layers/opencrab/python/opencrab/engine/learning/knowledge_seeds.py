@@ -17,7 +17,7 @@ from opencrab.domain.world.standing import ReadSeed
 from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from opencrab.engine.memory.records import find_memory
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world.binding import seed_sources_of_agent
+from opencrab.engine.world.binding import world_seed_sources_of_agent
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +30,9 @@ PARTS = 20
 """The most memories that are made of one seed; the rest of a longer one is not read."""
 
 
-def read_knowledge_seeds(runtime: Runtime, agent_id: str) -> tuple[ReadSeed, ...]:
+def read_knowledge_seeds_for_learning(runtime: Runtime, agent_id: str) -> tuple[ReadSeed, ...]:
     """Read the seed sources of a bound agent that were not read yet; safe to repeat."""
-    sources = seed_sources_of_agent(runtime.home.facts, agent_id)
+    sources = world_seed_sources_of_agent(runtime.home.facts, agent_id)
     return tuple(_read(runtime, agent_id, source) for source in sources)
 
 

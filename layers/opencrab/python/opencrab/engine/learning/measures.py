@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
-from opencrab.domain.insight.figures import analytics_weeks_of_period
-from opencrab.domain.learning.aggregate import JudgedTurn, judged_turns
+from opencrab.domain.insight.figures import weeks_of_analytics
+from opencrab.domain.learning.aggregate import JudgedTurn, learning_rewards_of_turns
 from opencrab.domain.learning.model_selection import CandidateModel
 from opencrab.domain.learning.reward import turn_feedback_opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
@@ -66,11 +66,11 @@ class Measure(Value):
 
 def read_learning_tallies(runtime: Runtime, agent_id: str, period: Period) -> Iterator[DailyTally]:
     """Yield an agent's tallies of a period, read week by week to bound memory."""
-    for first, last in analytics_weeks_of_period(period, runtime.clock.now()):
+    for first, last in weeks_of_analytics(period, runtime.clock.now()):
         yield from runtime.home.tallies.between(agent_id, first, last)
 
 
-def recent_turn_signals(
+def recent_learning_signals(
     runtime: Runtime, agent_id: str, since: datetime | None = None
 ) -> RecentSignals:
     """Return the signals of an agent's last turns, at most MOST_TURNS or KEPT_DAYS days."""
@@ -90,11 +90,13 @@ def recent_turn_signals(
     return RecentSignals(tuple(found), found[-1].at, complete=False)
 
 
-def judge_turns(facts: Documents, agent_id: str, turns: RecentSignals) -> tuple[JudgedTurn, ...]:
+def judge_turns_for_learning(
+    facts: Documents, agent_id: str, turns: RecentSignals
+) -> tuple[JudgedTurn, ...]:
     """Return the value of each of these turns, by the feedback known now."""
     page = facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
     lived = sorted((fact.read(Experience) for fact in page), key=lambda each: each.at)
-    return judged_turns(turns.signals, turn_feedback_opinions(lived))
+    return learning_rewards_of_turns(turns.signals, turn_feedback_opinions(lived))
 
 
 def learning_candidate_models(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
@@ -107,7 +109,7 @@ def learning_candidate_models(models: Models, agent: Agent) -> Mapping[str, Cand
     }
 
 
-def measure_of_effect(effect: SkillEffect | None) -> Measure:
+def learning_effect_in_points(effect: SkillEffect | None) -> Measure:
     """Convert an effect to points of 100 for display."""
     if effect is None:
         return Measure(reason=LITTLE)
@@ -115,9 +117,9 @@ def measure_of_effect(effect: SkillEffect | None) -> Measure:
     if estimate is None:
         return Measure(given=effect.given, held=effect.held, reason=LITTLE)
     return Measure(
-        points=effect_in_percentage_points(estimate.mean),
-        low=effect_in_percentage_points(estimate.low),
-        high=effect_in_percentage_points(estimate.high),
+        points=_effect_in_percentage_points(estimate.mean),
+        low=_effect_in_percentage_points(estimate.low),
+        high=_effect_in_percentage_points(estimate.high),
         given=effect.given,
         held=effect.held,
         helps=round(effect.helps, 3),
@@ -132,7 +134,7 @@ def model_name_for_evidence(models: Models, reference: str) -> str | None:
         return None
 
 
-def effect_in_percentage_points(share: float) -> float:
+def _effect_in_percentage_points(share: float) -> float:
     """Return a share or a difference of shares in points of 100, to one decimal."""
     return round(share * _PERCENT, 1)
 

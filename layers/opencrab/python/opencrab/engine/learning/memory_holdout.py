@@ -10,8 +10,8 @@ from opencrab.domain.learning.change import (
     STOPPED,
     Adjustment,
     adjustment_id,
-    is_subject_pinned,
-    memory_holdout_percent,
+    is_learning_pinned,
+    learning_holdout_percent,
     with_learned_pin,
 )
 from opencrab.domain.skills.skill import AcquiredSkill
@@ -30,11 +30,11 @@ WITHHELD = "withheld_percent"
 """Key of an adjustment: the percentage of turns in which searches hide memories."""
 
 
-def stop_memory_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
+def stop_learning_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
     """End the memory hold-out; raises NotFound, and Conflict if none runs."""
     require_agent_able_to_learn(runtime.home.agents, agent_id)
     facts, now = runtime.home.facts, runtime.clock.now()
-    percent = memory_holdout_percent(learned_mind(facts, agent_id), runtime.rules.trials)
+    percent = learning_holdout_percent(learned_mind(facts, agent_id), runtime.rules.trials)
     if percent == 0:
         raise _nothing_hidden_error()
     made = Adjustment(
@@ -59,7 +59,7 @@ def stop_memory_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
 def _pin_memories(
     mind: AgentState, skill: AcquiredSkill | None
 ) -> tuple[AgentState, AcquiredSkill | None]:
-    if is_subject_pinned(mind, MEMORIES):
+    if is_learning_pinned(mind, MEMORIES):
         raise _nothing_hidden_error()
     return with_learned_pin(mind, MEMORIES), skill
 

@@ -11,12 +11,12 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
     LearnedSubject,
-    is_subject_pinned,
+    is_learning_pinned,
 )
 from opencrab.domain.learning.model_selection import why_learned_subject_is_fixed
-from opencrab.domain.learning.regression_watch import watch_baseline
+from opencrab.domain.learning.regression_watch import regression_baseline
 from opencrab.domain.learning.review_period import Remark
-from opencrab.domain.learning.skill_lifecycle import retire_skill
+from opencrab.domain.learning.skill_lifecycle import retire_learned_skill
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.engine.learning.changes import (
     LearningChange,
@@ -112,7 +112,7 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange
                 f"alias {alias!r} may no longer be selected, or now names another model",
                 cure="wait for the next nightly run",
             )
-    then = watch_baseline(
+    then = regression_baseline(
         load_learning_data(runtime.home.facts, agent_id).evidence, name, models.values()
     )
     watched = made.replaced(evidence={**made.evidence, "then": then})
@@ -143,9 +143,11 @@ def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
                 f"skill {subject.name!r} got new text concurrently",
                 cure="read the skill and the change again",
             )
-        if is_subject_pinned(mind, subject):
+        if is_learning_pinned(mind, subject):
             raise Conflict(f"skill {subject.name!r} is pinned", cure="unpin it first")
-        return mind, retire_skill(skill, made.at, owner=made.by, effectiveness=_effect(found))
+        return mind, retire_learned_skill(
+            skill, made.at, owner=made.by, effectiveness=_effect(found)
+        )
 
     return LearningChange(made.replaced(after={"status": SkillStatus.ARCHIVED.value}), alter)
 

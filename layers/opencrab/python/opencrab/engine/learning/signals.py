@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from opencrab.domain.access.authority import taints_reading_turn
+from opencrab.domain.access.authority import does_authority_taint_reader
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Unavailable
@@ -28,7 +28,7 @@ from opencrab.domain.learning.signals import (
     TurnSignals,
     learned_skills_on_trial,
 )
-from opencrab.domain.text.correction import AGAIN_WITHIN, is_correction_text, repeats_earlier_text
+from opencrab.domain.text.correction import AGAIN_WITHIN, is_text_correction, is_text_repeated
 from opencrab.domain.text.terms import content_terms_of_text
 from opencrab.domain.turn.action import MemoriesFound
 from opencrab.domain.turn.record import (
@@ -38,8 +38,8 @@ from opencrab.domain.turn.record import (
     ModelIntent,
     ModelResult,
     Record,
-    action_arguments,
     action_name_of_turn_call,
+    arguments_of_turn_call,
 )
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.usage.ledger import usage_row_id
@@ -79,7 +79,7 @@ class SignalsConsequence(Consequence):
     """
 
     def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
-        return FollowUp(optional_fact=turn_signals_for_learning(work, ending))
+        return FollowUp(optional_fact=_turn_signals_for_learning(work, ending))
 
     def after_close(self, work: TurnWork) -> None:
         """Count the uses of acquired skills; an error is ignored, since signals do not need it."""
@@ -91,7 +91,7 @@ class SignalsConsequence(Consequence):
                 )
 
 
-def turn_signals_for_learning(work: TurnWork, ending: TurnEnding) -> Document | None:
+def _turn_signals_for_learning(work: TurnWork, ending: TurnEnding) -> Document | None:
     """Return the signals document of a turn; None for a background job or without a model call.
 
     Models are in the order of their first calls. A model's latency is that of all its calls, its
@@ -129,7 +129,7 @@ def turn_signals_for_learning(work: TurnWork, ending: TurnEnding) -> Document | 
         corrects=answer.turn_id if answer.is_corrected else "",
         repeats=answer.turn_id if answer.is_asked_again else "",
         spoke=bool(ending.speech) or transcript.speeches > 0,
-        outsider=taints_reading_turn(turn.authority),
+        outsider=does_authority_taint_reader(turn.authority),
     )
     until = told.at + timedelta(days=KEPT_DAYS)
     return new_fact(turn.agent_id, SIGNALS, told.id, told, expires_at=until)
@@ -247,7 +247,7 @@ def _memory_excerpts(results: Iterable[CallResult]) -> Iterator[tuple[str, str]]
 
 def _words(call: ActionCall) -> str:
     """Return the values of a call's arguments as text."""
-    values = (action_arguments(call) or {}).values()
+    values = (arguments_of_turn_call(call) or {}).values()
     return "\n".join(
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         for value in values
@@ -302,8 +302,8 @@ class _Answered:
         if before is None or not turn_id:
             return cls()
         soon = trigger.at - before.at <= AGAIN_WITHIN
-        again = soon and repeats_earlier_text(trigger.text, before.text)
-        return cls(turn_id, is_correction_text(trigger.text), again)
+        again = soon and is_text_repeated(trigger.text, before.text)
+        return cls(turn_id, is_text_correction(trigger.text), again)
 
 
 def _before(work: TurnWork, trigger: Line) -> tuple[Line | None, str]:

@@ -16,15 +16,15 @@ from opencrab.domain.learning.change import (
     LearnedSubject,
     describe_mix,
     end_adjustment,
-    is_subject_pinned,
+    is_learning_pinned,
     mix_of,
 )
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_lifecycle import (
-    place_candidate,
+    place_learned_skill,
     put_skill_on_trial,
-    restore_skill,
-    toggle_skill,
+    restore_learned_skill,
+    toggle_learned_skill,
 )
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus
@@ -39,10 +39,10 @@ def skill_before_learned_change(
     skill: AcquiredSkill, found: Adjustment, mind: AgentState, trials: TrialSettings, now: datetime
 ) -> AcquiredSkill:
     """Return a skill with a status change undone; raises Conflict if it would stay the same."""
-    before = place_candidate(_before(skill, found, now), mind, trials)
+    before = place_learned_skill(_before(skill, found, now), mind, trials)
     if before.status is skill.status:
         why, cure = "skill trials are disabled", "disable it, or retire it"
-        if is_subject_pinned(mind, LearnedSubject(kind=found.kind, name=found.subject)):
+        if is_learning_pinned(mind, LearnedSubject(kind=found.kind, name=found.subject)):
             why, cure = "it is pinned", "unpin it first"
         raise Conflict(f"skill {skill.name!r} remains {skill.status.value}: {why}", cure=cure)
     return before
@@ -100,7 +100,7 @@ def release_experiment_stops(
 def _before(skill: AcquiredSkill, found: Adjustment, now: datetime) -> AcquiredSkill:
     """Return a skill with its status from before a change."""
     if found.before.get("status") == SkillStatus.DISABLED.value:
-        return toggle_skill(skill, now, on=False)
+        return toggle_learned_skill(skill, now, on=False)
     if skill.status is SkillStatus.ARCHIVED:
-        return restore_skill(skill, now, owner=found.by)
+        return restore_learned_skill(skill, now, owner=found.by)
     return put_skill_on_trial(skill, now)

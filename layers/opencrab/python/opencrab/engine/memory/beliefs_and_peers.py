@@ -10,12 +10,12 @@ from opencrab.domain.errors import Changed, NotFound, Unavailable
 from opencrab.domain.memory.belief import BELIEF, BELIEF_TESTS, Belief
 from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_beliefs_in_memory
 from opencrab.domain.memory.memory import IMPRESSION, Impression
-from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
 from opencrab.domain.memory.salient_beliefs import (
     OUTLOOK,
     SalientBeliefs,
     forget_belief,
-    forget_peer,
+    forget_peer_in_memory,
 )
 from opencrab.domain.turn.declared_test import DeclaredTest, DeclaredTests
 from opencrab.engine.runtime import Runtime
@@ -66,7 +66,7 @@ def peers_in_agent_memory(
     return tuple(_acquaintance(runtime, fact.read(Peer)) for fact in page)
 
 
-def find_peer_in_agent_memory(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
+def find_peer_in_memory(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
     """Return a peer with statistics, an impression or both; raise NotFound if there is neither."""
     runtime.home.agents.get(agent_id)
     found = runtime.home.facts.get_many(agent_id, (PEER, peer_id), (IMPRESSION, peer_id))
@@ -105,7 +105,7 @@ def rebuild_salient_memory_beliefs(facts: Documents, agent_id: str) -> None:
 
 def _acquaintance(runtime: Runtime, known: Peer, words: Impression | None = None) -> Acquaintance:
     prior = runtime.rules.autonomy.peer_prior
-    return Acquaintance(known, peer_trust(known, runtime.clock.now(), prior), words)
+    return Acquaintance(known, remembered_peer_trust(known, runtime.clock.now(), prior), words)
 
 
 def _remove(home: Home, agent_id: str, kind: str, name: str) -> None:
@@ -118,7 +118,9 @@ def _remove(home: Home, agent_id: str, kind: str, name: str) -> None:
             raise _nothing(agent_id, kind, name)
         stored = found.get(OUTLOOK)
         outlook = stored.read(SalientBeliefs) if stored else SalientBeliefs()
-        after = forget_belief(outlook, name) if kind == BELIEF else forget_peer(outlook, name)
+        after = (
+            forget_belief(outlook, name) if kind == BELIEF else forget_peer_in_memory(outlook, name)
+        )
         tests = _without_test(found.get(BELIEF_TESTS), name) if kind == BELIEF else ()
         changes = (*salient_beliefs_change(agent_id, stored, after), *tests)
         try:

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.agents.core_memory import (
-    agent_state_with_core_memory,
-    agent_state_without_core_memory,
+    agent_with_core_memory,
+    agent_without_core_memory,
 )
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import Document, new_fact
@@ -212,8 +212,10 @@ class MemoryCurator:
             fact = self._stored(memory_id)
             _require_version(fact, version)
             memory = fact.read(Memory)
-            known, mind = records.stored_agent_state(self.runtime.home.facts, self.agent_id)
-            after = agent_state_without_core_memory(mind, memory_id)
+            known, mind = records.stored_memory_state_of_agent(
+                self.runtime.home.facts, self.agent_id
+            )
+            after = agent_without_core_memory(mind, memory_id)
             changes = [
                 records.memory_deletion_mark(self.runtime.clock, self.agent_id, memory),
                 fact.removed(),
@@ -303,8 +305,8 @@ class MemoryCurator:
         ]
 
     def _minding(self, memory: Memory) -> list[Document]:
-        known, mind = records.stored_agent_state(self.runtime.home.facts, self.agent_id)
-        after = agent_state_with_core_memory(mind, memory)
+        known, mind = records.stored_memory_state_of_agent(self.runtime.home.facts, self.agent_id)
+        after = agent_with_core_memory(mind, memory)
         if after == mind:
             return []
         return [known.with_body(after) if known else new_fact(self.agent_id, MIND, MIND, after)]

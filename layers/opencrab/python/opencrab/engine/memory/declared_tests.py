@@ -12,7 +12,7 @@ from functools import partial
 
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
+from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
 from opencrab.domain.memory.belief import BELIEF, BELIEF_TESTS, Belief, revise_belief
 from opencrab.domain.memory.belief_index import salient_beliefs_change
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, remember_belief
@@ -22,9 +22,9 @@ from opencrab.domain.turn.declared_test import (
     DeclaredTest,
     DeclaredTests,
     KnownFacts,
-    is_test_met,
-    order_of_declared_tests,
-    parse_declared_test,
+    is_test_declared_in_turn_met,
+    order_of_tests_declared_in_turns,
+    parse_test_declared_in_turn,
 )
 from opencrab.domain.turn.record import action_name_of_turn_call
 from opencrab.engine.turn.work import TurnWork
@@ -32,20 +32,20 @@ from opencrab.engine.turn.work import TurnWork
 _ACTION = "action"
 
 
-def check_tests_on_begin(work: TurnWork, stored: Document) -> None:
+def check_belief_tests_on_begin(work: TurnWork, stored: Document) -> None:
     """Check a few tests of files and of the world, before the turn's first prompt.
 
     At most CHECKED, the least recently checked first. The prompt shows the revised beliefs.
     """
     declared = stored.read(DeclaredTests).tests
     wanted = [each for each in declared if _has_state(each) and _may_check(work, each)]
-    due = order_of_declared_tests(wanted)[:CHECKED]
+    due = order_of_tests_declared_in_turns(wanted)[:CHECKED]
     results = _results(work, due, {})
     looked = {each.belief_id for each in due} if len(wanted) > CHECKED else set[str]()
     _keep(work, results, looked)
 
 
-def check_tests_after_close(work: TurnWork, stored: Document) -> None:
+def check_belief_tests_after_close(work: TurnWork, stored: Document) -> None:
     """Check the tests that name an action that the turn called, or a file that it changed.
 
     A crash before it loses only the evidence of actions: files are checked again by the next turn.
@@ -62,18 +62,18 @@ def check_tests_after_close(work: TurnWork, stored: Document) -> None:
 
 def _may_check(work: TurnWork, test: DeclaredTest) -> bool:
     """Check whether a turn may test a belief: what is untrusted tests only what is tainted."""
-    return test.tainted or may_vouch_for_skill(work.turn)
+    return test.tainted or may_vouch_for_learned_skill(work.turn)
 
 
 def _has_state(test: DeclaredTest) -> bool:
     """Check whether a test can be told from files and the world alone."""
-    return all(condition.kind != _ACTION for condition in parse_declared_test(test.test))
+    return all(condition.kind != _ACTION for condition in parse_test_declared_in_turn(test.test))
 
 
 def _names(test: DeclaredTest, called: Mapping[str, bool], touched: set[str | None]) -> bool:
     return any(
         condition.name in (called if condition.kind == _ACTION else touched)
-        for condition in parse_declared_test(test.test)
+        for condition in parse_test_declared_in_turn(test.test)
         if condition.name
     )
 
@@ -91,7 +91,7 @@ def _results(
             balance=None if world is None else world.binding.balance,
             reputation=None if world is None else world.binding.reputation,
         )
-        met = is_test_met(parse_declared_test(test.test), known)
+        met = is_test_declared_in_turn_met(parse_test_declared_in_turn(test.test), known)
         if met is not None and met is not test.holds:
             found[test.belief_id] = met
     return found

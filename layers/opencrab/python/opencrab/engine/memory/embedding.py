@@ -20,7 +20,7 @@ from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.routing import RoutingBasis, Use
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
-from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus, budget_draws_for_turn
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus, turn_block_draws
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.models import router
@@ -179,7 +179,7 @@ class MeteredEmbedder:
                 expected=turn.sequence,
                 unless_stopped=True,
                 records=(intent,),
-                draws=() if block is None else budget_draws_for_turn(turn, block, call.limits, own),
+                draws=() if block is None else turn_block_draws(turn, block, call.limits, own),
                 at=now,
             )
             return self._journal.commit(change), intent

@@ -18,7 +18,7 @@ from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, Experience, Im
 from opencrab.domain.memory.search_row import EVERYTHING, SearchClearance
 from opencrab.domain.memory.summary import SUMMARY, Summary, memory_summary_document_id
 from opencrab.domain.value import Value
-from opencrab.engine.access.visibility import sees_session
+from opencrab.engine.access.visibility import may_principal_see_session
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import Search, SearchHit, SearchQuery
@@ -96,13 +96,13 @@ def search_memory_of_principal(
     """
     home.agents.get(agent_id)
     asked = query.session_id
-    if asked is not None and not sees_session(home, who, asked):
+    if asked is not None and not may_principal_see_session(home, who, asked):
         raise _no_session(agent_id, asked)
     found = search_memory(home, search, agent_id, query)
     if query.clearance.whole:
         return found
     told = {hit.row.session_id for hit in found if hit.row.hearing is not Hearing.PUBLIC}
-    seen = {each for each in told if sees_session(home, who, each)}
+    seen = {each for each in told if may_principal_see_session(home, who, each)}
     return tuple(
         hit for hit in found if hit.row.hearing is Hearing.PUBLIC or hit.row.session_id in seen
     )
@@ -189,7 +189,7 @@ def find_impression(home: Home, agent_id: str, person_id: str) -> Impression:
     return _one(home, agent_id, IMPRESSION, Impression, person_id)
 
 
-def experiences_of_agent(
+def experiences_in_memory(
     home: Home, agent_id: str, *, after: str, limit: int
 ) -> tuple[Experience, ...]:
     """Return a page of the agent's experiences, newest first."""

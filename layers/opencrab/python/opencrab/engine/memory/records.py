@@ -45,7 +45,9 @@ def similar_memories(
     return {fact.id: fact for fact in like if fact is not None}
 
 
-def stored_agent_state(facts: Documents, agent_id: str) -> tuple[Document | None, AgentState]:
+def stored_memory_state_of_agent(
+    facts: Documents, agent_id: str
+) -> tuple[Document | None, AgentState]:
     """Return an agent's state and its document, which is None if not stored yet."""
     fact = facts.get(agent_id, MIND, MIND)
     return fact, fact.read(AgentState) if fact else AgentState()

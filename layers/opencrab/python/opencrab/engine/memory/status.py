@@ -12,7 +12,7 @@ from opencrab.domain.memory.summary import (
 )
 from opencrab.domain.memory.write_policy import MemoryRefusalReason
 from opencrab.domain.value import Value
-from opencrab.engine.memory.records import memory_count, stored_agent_state
+from opencrab.engine.memory.records import memory_count, stored_memory_state_of_agent
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import Search
@@ -96,7 +96,7 @@ def memory_status(home: Home, search: Search, agent_id: str) -> MemoryStatus:
     return MemoryStatus(
         index=IndexStanding(**{name: getattr(index, name) for name in IndexStanding.model_fields}),
         memories=gate.kept,
-        core=len(stored_agent_state(home.facts, agent_id)[1].core),
+        core=len(stored_memory_state_of_agent(home.facts, agent_id)[1].core),
         refusals=gate.refused,
         failing=sum(each.failures > 0 for each in newest),
         passed=periods.passed + sum(each.passed for each in newest),

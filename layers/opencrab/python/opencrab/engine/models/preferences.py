@@ -8,8 +8,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from opencrab.domain.access.origin import key_origin_seal, origin_of
-from opencrab.domain.access.secret import require_secret
+from opencrab.domain.access.origin import browser_origin_of_url, key_origin_seal
+from opencrab.domain.access.secret import require_storable_secret
 from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, Unavailable
 from opencrab.domain.models.preferences import PRICES, DatedPrice, Preferences, ProviderChange
 from opencrab.domain.models.price_check import Fall, classify_model_prices
@@ -34,7 +34,7 @@ def current_model_preferences(runtime: Runtime) -> StoredPreferences:
     return stored
 
 
-def require_provider_directory(directory: ProviderDirectory | None) -> ProviderDirectory:
+def require_directory_of_models(directory: ProviderDirectory | None) -> ProviderDirectory:
     """Return the provider directory; raise Unavailable without one."""
     if directory is None:
         raise Unavailable(
@@ -59,7 +59,7 @@ def change_model_aliases(
             resolve_model_reference(name, kept or {}, providers, field=f"aliases.{name}")
         if kept is not None:
             _require_way(old.fallback or (), runtime.models.routing.aliases, kept, providers)
-        require_provider_directory(runtime.directory).check(Preferences(aliases=kept))
+        require_directory_of_models(runtime.directory).check(Preferences(aliases=kept))
         return old.replaced(aliases=kept)
 
     return _change(runtime, alter, version)
@@ -93,7 +93,7 @@ def change_model_fallback(
     return _change(runtime, alter, version)
 
 
-def change_provider(
+def change_model_provider(
     runtime: Runtime,
     name: str,
     changes: Mapping[str, Any],
@@ -116,7 +116,7 @@ def change_provider(
         before = old.providers.get(name, ProviderChange())
         change = _with_key(known, before, before.replaced(**changes), key)
         try:
-            require_provider_directory(runtime.directory).check(
+            require_directory_of_models(runtime.directory).check(
                 Preferences(providers={name: change})
             )
         except Invalid as error:
@@ -171,7 +171,7 @@ def change_model_price_preferences(
             for name, price in prices.items()
             if price and (name not in old.prices or price.as_of >= old.prices[name].as_of)
         }
-        known = {name: require_provider_directory(runtime.directory).price(name) for name in new}
+        known = {name: require_directory_of_models(runtime.directory).price(name) for name in new}
         found = classify_model_prices(new, known, allow_lower=allow_lower)
         refused = found.refused
         forgotten = {name for name, price in prices.items() if price is None}
@@ -225,7 +225,7 @@ def resolve_model_reference(
     return f"{provider}:{model or known.default_model}"
 
 
-def require_model_config(models: Models, config: LlmConfig, model: str | None) -> None:
+def require_usable_models_of_agent(models: Models, config: LlmConfig, model: str | None) -> None:
     """Raise Invalid unless an agent's models can be used, naming the field at fault."""
     named = {f"models.{use}": name for use, name in config.models.items()}
     for field, name in {**named, **({"model": model} if model else {})}.items():
@@ -303,7 +303,7 @@ def _require_version(stored: StoredPreferences, version: int | None) -> None:
 
 
 def _providers(directory: ProviderDirectory | None) -> dict[str, ProviderState]:
-    return {state.name: state for state in require_provider_directory(directory).providers()}
+    return {state.name: state for state in require_directory_of_models(directory).providers()}
 
 
 def _provider(
@@ -324,7 +324,7 @@ def _provider(
             cure="give base_url as well, or a key, or omit it",
         )
     if key:
-        require_secret(known.key_name, key)
+        require_storable_secret(known.key_name, key)
     return known
 
 
@@ -332,13 +332,13 @@ def _with_key(
     known: ProviderState, before: ProviderChange, change: ProviderChange, key: str | None
 ) -> ProviderChange:
     """Return the change with the address of its key; raise Invalid if a new key is needed."""
-    configured = origin_of(known.configured_url)
-    there = origin_of(change.base_url or known.configured_url)
+    configured = browser_origin_of_url(known.configured_url)
+    there = browser_origin_of_url(change.base_url or known.configured_url)
     if key:
         if there == configured and before.key_origin is None:
             return change
         return change.replaced(key_origin=there, key_seal=key_origin_seal(there, key))
-    moved = there != origin_of(before.base_url or known.configured_url)
+    moved = there != browser_origin_of_url(before.base_url or known.configured_url)
     if moved and key is None and known.has_key and there != (before.key_origin or configured):
         raise Invalid(
             f"the key of provider {known.name!r} belongs to an address other than {there}",

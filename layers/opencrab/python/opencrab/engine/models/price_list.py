@@ -17,7 +17,7 @@ from opencrab.domain.value import Value
 from opencrab.engine.models.preferences import (
     change_model_price_preferences,
     current_model_preferences,
-    require_provider_directory,
+    require_directory_of_models,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
@@ -64,7 +64,7 @@ def update_public_model_prices(
     Returns the number of stored prices, and those that fall too far and were not stored. Raises
     Unavailable and Invalid as `fetch`; prices then stay as they are.
     """
-    infos = require_provider_directory(runtime.directory).infos()
+    infos = require_directory_of_models(runtime.directory).infos()
     known = {info.name: info.price for info in infos}
     newest = fetch(known, {info.name: info.max_input_tokens for info in infos})
     stored = current_model_preferences(runtime)
@@ -107,7 +107,7 @@ def _keep(
 
     A row has the price that calls are charged, which is above the public one if settings say so.
     """
-    facts, price = runtime.home.facts, require_provider_directory(runtime.directory).price
+    facts, price = runtime.home.facts, require_directory_of_models(runtime.directory).price
     last = {row.name: row.price for row in map(_row, _pages(facts))}
     missing = [
         PriceRow(name=name, since=dated.as_of, price=charged, before=known.get(name))

@@ -266,7 +266,7 @@ def _shares(mix: Mix, known: Container[str]) -> dict[str, float]:
     return {alias: mix.weights[alias] / whole for alias in usable} if whole > 0 else {}
 
 
-def fault_to_record(error: ModelCallFailed) -> Fault:
+def model_fault_to_record(error: ModelCallFailed) -> Fault:
     """Return the fault; a wait beyond 60 s counts as quota_spent, so another model is called."""
     wait = error.retry_after_seconds or 0.0
     too_late = error.fault.may_pass and wait > LONGEST_WAIT_SECONDS

@@ -3,21 +3,21 @@
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import NotFound
 from opencrab.domain.money.budget import BudgetDraw, Limits
-from opencrab.domain.turn.turn import Block, Turn, budget_draws_for_turn
+from opencrab.domain.turn.turn import Block, Turn, turn_block_draws
 from opencrab.domain.value import MicroUsd
 from opencrab.ports.agents import Agents
 
 _OF_AGENTS = ("agent:", "heartbeat:")
 
 
-def draw_block_for_turn(
+def draw_budget_block(
     agents: Agents, turn: Turn, agent: Agent, block: Block, limits: Limits
 ) -> tuple[BudgetDraw, ...]:
     """Return the draws that take a block from every budget of a turn of this agent.
 
     What another agent asked for counts on that agent's day too: its limit is read then.
     """
-    draws = budget_draws_for_turn(turn, block, limits, agent.day_limit_micro_usd)
+    draws = turn_block_draws(turn, block, limits, agent.day_limit_micro_usd)
     caller = next(filter(None, (_other_agent(each, agent.id) for each in block.scopes)), None)
     if caller is None:
         return draws

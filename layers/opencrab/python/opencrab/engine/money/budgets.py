@@ -42,7 +42,7 @@ class BudgetLimits:
 
 def budget_limits(runtime: Runtime, agent: Agent | None = None) -> BudgetLimits:
     """Return today's budgets (UTC) of the installation, and of one agent if given."""
-    from opencrab.engine.money.period_usage import unconfirmed_micro_usd_of_day  # noqa: PLC0415 - seldom needed
+    from opencrab.engine.money.period_usage import money_held_for_calls_of_day  # noqa: PLC0415 - seldom needed
 
     configured, changes = runtime.rules.limits, runtime.home.budgets.limits()
     limits = configured.changed(changes)
@@ -65,7 +65,7 @@ def budget_limits(runtime: Runtime, agent: Agent | None = None) -> BudgetLimits:
             for scope in scopes
         ),
         unconfirmed_micro_usd=sum(
-            unconfirmed_micro_usd_of_day(runtime, agent_id, day)
+            money_held_for_calls_of_day(runtime, agent_id, day)
             for agent_id in ([agent.id] if agent else _active_agents(runtime, day))
         ),
     )

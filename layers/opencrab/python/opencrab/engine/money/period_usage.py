@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from opencrab.domain.usage.counters import (
     CounterCell,
     DailyTally,
-    cell_of_call,
-    counts_of_call,
+    usage_counts_of_call,
+    usage_tally_cell_of_call,
     usage_tally_day,
 )
 from opencrab.domain.usage.ledger import UsageRow
@@ -45,7 +45,7 @@ class UsageOfPeriod:
             known[name] = known.get(name, 0) + sign * count
 
 
-def usage_of_period(
+def money_spent_in_period(
     runtime: Runtime, agent_id: str, since: datetime | None, *, most: int | None = None
 ) -> UsageOfPeriod:
     """Return what an agent's calls since a time come to, exactly as their ledger rows would.
@@ -64,7 +64,7 @@ def usage_of_period(
     return found
 
 
-def days_with_unconfirmed_calls(
+def days_with_money_held(
     runtime: Runtime, agent_id: str, since: datetime | None
 ) -> tuple[tuple[str, ...], bool]:
     """Return the days (UTC) with calls that were perhaps billed, newest first, and if all."""
@@ -73,7 +73,7 @@ def days_with_unconfirmed_calls(
     return tuple(sorted(held, reverse=True)), complete
 
 
-def unconfirmed_micro_usd_of_day(runtime: Runtime, agent_id: str, day: str) -> int:
+def money_held_for_calls_of_day(runtime: Runtime, agent_id: str, day: str) -> int:
     """Return what is held for an agent's calls of a day (UTC) that were perhaps billed."""
     tallies = runtime.home.tallies.totals(agent_id, day, day)
     if not _is_full(tallies):
@@ -81,7 +81,7 @@ def unconfirmed_micro_usd_of_day(runtime: Runtime, agent_id: str, day: str) -> i
     return max(_total(tallies, "unconfirmed"), 0)
 
 
-def rows_of_day(
+def money_spent_by_calls_of_day(
     runtime: Runtime, agent_id: str, day: str, *, since: datetime | None = None
 ) -> Iterator[UsageRow]:
     """Yield an agent's calls of a day (UTC), or those of it since a time, newest first."""
@@ -126,7 +126,9 @@ def _day_before_tallies(
 
 
 def _recount(runtime: Runtime, agent_id: str, day: str) -> tuple[DailyTally, ...]:
-    return runtime.home.tallies.recount(agent_id, day, rows_of_day(runtime, agent_id, day))
+    return runtime.home.tallies.recount(
+        agent_id, day, money_spent_by_calls_of_day(runtime, agent_id, day)
+    )
 
 
 def _add_first_day(
@@ -150,10 +152,10 @@ def _add_first_day(
         for tally in tallies:
             found.add(tally.cell, tally.counts)
         for row in _rows(runtime, agent_id, begins, since):
-            found.add(cell_of_call(row), counts_of_call(row), -1)
+            found.add(usage_tally_cell_of_call(row), usage_counts_of_call(row), -1)
     else:
         for row in _rows(runtime, agent_id, since, begins + _DAY):
-            found.add(cell_of_call(row), counts_of_call(row))
+            found.add(usage_tally_cell_of_call(row), usage_counts_of_call(row))
 
 
 def _rows(runtime: Runtime, agent_id: str, since: datetime, until: datetime) -> Iterator[UsageRow]:

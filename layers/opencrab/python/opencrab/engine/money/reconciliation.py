@@ -48,23 +48,25 @@ class Reconciled:
     cure: str = ""
 
 
-def calls_with_reserved_money(runtime: Runtime, agent_id: str, period: Period) -> UnconfirmedCalls:
+def calls_with_money_reserved(runtime: Runtime, agent_id: str, period: Period) -> UnconfirmedCalls:
     """Return an agent's calls of a period for which money is held; raises NotFound."""
     from opencrab.engine.money.period_usage import (  # noqa: PLC0415 - seldom needed
-        days_with_unconfirmed_calls,
-        rows_of_day,
+        days_with_money_held,
+        money_spent_by_calls_of_day,
     )
 
     runtime.home.agents.get(agent_id)
     since = period.since(runtime.clock.now())
-    days, complete = days_with_unconfirmed_calls(runtime, agent_id, since)
-    rows = chain.from_iterable(rows_of_day(runtime, agent_id, day, since=since) for day in days)
+    days, complete = days_with_money_held(runtime, agent_id, since)
+    rows = chain.from_iterable(
+        money_spent_by_calls_of_day(runtime, agent_id, day, since=since) for day in days
+    )
     found = tuple(islice(rows, MOST_ROWS + 1))
     held = tuple(row for row in found[:MOST_ROWS] if row.unconfirmed_micro_usd)
     return UnconfirmedCalls(held, complete and len(found) <= MOST_ROWS)
 
 
-def settle_call(
+def settle_money_held_for_call(
     runtime: Runtime, call_id: str, cost: MicroUsd, *, by: str, above_reservation: bool = False
 ) -> UsageRow:
     """Settle an unconfirmed call at the cost that an owner read on the bill, 0 if it is not there.
@@ -83,7 +85,7 @@ def settle_call(
     return _settle(runtime, turn, call_id, cost, by)
 
 
-def settle_unconfirmed_call_cost(
+def settle_money_by_provider_cost(
     runtime: Runtime, directory: ProviderDirectory, call_id: str
 ) -> Reconciled:
     """Settle an unconfirmed call at the cost that its provider tells; else it stays as it is.

@@ -5,7 +5,7 @@ from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.peers.policy import PEER_POLICY, PeerPolicy, PeerReach
 from opencrab.ports.home import Home
-from opencrab.ports.peers import find_agents_in_reach
+from opencrab.ports.peers import find_peers_in_reach
 
 
 def peer_policy_of_agent(home: Home, agent_id: str) -> PeerPolicy:
@@ -38,6 +38,6 @@ def set_peer_policy(home: Home, agent_id: str, policy: PeerPolicy) -> None:
     home.facts.commit(fact.replaced(version=0))
 
 
-def agents_reached_by_policy(home: Home, agent_id: str) -> tuple[Profile, ...]:
+def peers_reached_by_policy(home: Home, agent_id: str) -> tuple[Profile, ...]:
     """Return the agents that an agent may reach now; raises NotFound (agent)."""
-    return find_agents_in_reach(home.agents, home.facts, home.agents.get(agent_id).agent)
+    return find_peers_in_reach(home.agents, home.facts, home.agents.get(agent_id).agent)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.event import ANSWERED, AgentEvent
-from opencrab.domain.conversation.loop_guard import conversation_message_minhash
+from opencrab.domain.conversation.loop_guard import minhash_of_conversation_message
 from opencrab.domain.conversation.message import LineKind, Message, TextPart
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Changed, Conflict, NotFound, Unavailable
@@ -23,7 +23,7 @@ from opencrab.domain.peers.talk import (
 )
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger, Turn
-from opencrab.engine.agents.events import notify_agent_once
+from opencrab.engine.agents.events import send_agent_event_once
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.goals.social.answers import goal_changes_after_answer
@@ -144,7 +144,7 @@ def _count_turn(
     Both are one transaction. None if the talk is not known any more, or is about something else.
     """
     home, now = runtime.home, runtime.clock.now()
-    marks = conversation_message_minhash(words) if words else ()
+    marks = minhash_of_conversation_message(words) if words else ()
     for _ in range(_TRIES):
         stored = home.facts.get(caller, PEER_TALK, peer_id)
         if stored is None:
@@ -217,7 +217,7 @@ def _tell_caller(runtime: Runtime, caller: str, turn: Turn, told: str) -> None:
         tainted=True,
         at=runtime.clock.now(),
     )
-    notify_agent_once(runtime, caller, event, stable_id("peer-answered", turn.id))
+    send_agent_event_once(runtime, caller, event, stable_id("peer-answered", turn.id))
 
 
 def _answer_text(home: Home, caller: str, turn: Turn, words: str) -> str:

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from opencrab.domain.autonomy.vital_signs import VITALS
-from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
-from opencrab.engine.autonomy.sweep import admit_due_items, run_autonomy_sweep
+from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep, sweep_due_items
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.simulation.account import simulation_account
@@ -92,13 +92,13 @@ def _work(runtime: Runtime) -> None:
     """Handle all queued messages until nothing is left."""
     home = runtime.home
     handled: tuple[tuple[Queue, Callable[[Delivery], MessageOutcome]], ...] = (
-        (home.beats, lambda each: deliver_heartbeat(runtime, each)),
+        (home.beats, lambda each: decide_queued_heartbeat(runtime, each)),
         (home.turns, lambda each: run_turn(runtime, each, Pace())),
         (home.deliveries, lambda each: deliver_session_utterance(runtime, each)),
         (home.compactions, lambda each: run_background_turn(runtime, each, Pace())),
     )
     while any(_drain_queue(runtime.rules, queue, handle) for queue, handle in handled):
-        admit_due_items(runtime)
+        sweep_due_items(runtime)
 
 
 def _drain_queue(rules: Rules, queue: Queue, handle: Callable[[Delivery], MessageOutcome]) -> bool:

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.goals.condition import first_unmet_goal_condition, parse_conditions
+from opencrab.domain.goals.condition import first_unmet_goal_condition, parse_goal_conditions
 from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus, TaskStatus
-from opencrab.domain.goals.promise import PROMISE, Promise, PromiseStatus, is_promised_goal
+from opencrab.domain.goals.promise import PROMISE, Promise, PromiseStatus, is_goal_promised
 from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.peers.talk import PEER_TALK, PeerTalk
 from opencrab.domain.turn.success_condition import (
-    first_unmet_success_condition,
-    success_conditions_of_goal,
+    first_condition_unmet_by_turns,
+    turn_success_conditions_of_goal,
 )
 from opencrab.ports.home import Home
 from opencrab.ports.paging import all_pages
@@ -32,9 +32,9 @@ class GoalEnd(StrEnum):
     ABANDONED = "abandoned"
 
 
-def goal_ends(home: Home, agent_id: str, goals: Iterable[Goal]) -> Counter[GoalEnd]:
+def goal_ends_in_simulation(home: Home, agent_id: str, goals: Iterable[Goal]) -> Counter[GoalEnd]:
     """Count the ends of an agent's objectives; open ones and aspirations are left out."""
-    promises = {each.id: each for each in promises_of_agent(home, agent_id)}
+    promises = {each.id: each for each in promises_in_simulation(home, agent_id)}
     answered = {
         fact.read(PeerTalk).goal
         for fact in all_pages(home.facts, agent_id, PEER_TALK)
@@ -44,13 +44,13 @@ def goal_ends(home: Home, agent_id: str, goals: Iterable[Goal]) -> Counter[GoalE
     return Counter(_end(home, goal, promises, answered) for goal in ended)
 
 
-def promises_of_agent(home: Home, agent_id: str) -> list[Promise]:
+def promises_in_simulation(home: Home, agent_id: str) -> list[Promise]:
     """Return the promises that an agent made."""
     return [fact.read(Promise) for fact in all_pages(home.facts, agent_id, PROMISE)]
 
 
 def _end(home: Home, goal: Goal, promises: dict[str, Promise], answered: set[str]) -> GoalEnd:
-    if is_promised_goal(goal):
+    if is_goal_promised(goal):
         promise = promises.get(goal.session_id)
         if promise is None or promise.status is not PromiseStatus.KEPT:
             return GoalEnd.ABANDONED
@@ -64,10 +64,10 @@ def _end(home: Home, goal: Goal, promises: dict[str, Promise], answered: set[str
 
 def _is_checked(home: Home, goal: Goal, answered: set[str]) -> bool:
     """Check whether a completed goal has a condition, and it holds."""
-    if success_conditions_of_goal(goal.instruction):
+    if turn_success_conditions_of_goal(goal.instruction):
         receipts = (*goal.receipts, *(each for task in goal.tasks for each in task.receipts))
         effects = ((each.action, each.path) for each in receipts)
-        return first_unmet_success_condition(goal.instruction, effects) is None
+        return first_condition_unmet_by_turns(goal.instruction, effects) is None
     if goal.tasks:
         return all(
             task.status is TaskStatus.DONE and _holds(home, goal, task.postcondition)
@@ -88,7 +88,7 @@ def _holds(home: Home, goal: Goal, condition: str) -> bool:
         return home.files.info(goal.agent_id, path) is not None
 
     try:
-        found = parse_conditions(condition)
+        found = parse_goal_conditions(condition)
     except Invalid:
         return False
     return bool(found) and first_unmet_goal_condition(condition, has_file, is_done) is None

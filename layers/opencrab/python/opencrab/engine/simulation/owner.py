@@ -37,7 +37,7 @@ _CUT, _CUT_LEFT = 8, 0.85
 """Hour of the day of the simulation in which one budget is cut, and the share of it spent then."""
 
 
-def instructed_agent(new: NewAgent, place: int) -> NewAgent:
+def simulated_agent_of_owner(new: NewAgent, place: int) -> NewAgent:
     """Return a new agent as its owner wants it.
 
     Every fourth is asked to hold a meeting daily. Every fourth is asked for one thing, once, and

@@ -82,7 +82,7 @@ def simulated_turn(journal: Journal, row: UsageRow) -> SimulatedTurn:
     )
 
 
-def schedules_of_agent(home: Home, agent_id: str) -> list[Schedule]:
+def schedules_in_simulation(home: Home, agent_id: str) -> list[Schedule]:
     """Return an agent's schedules."""
     return [fact.read(Schedule) for fact in all_pages(home.facts, agent_id, SCHEDULE)]
 

@@ -75,7 +75,7 @@ class SimulationResult(Value):
     by_agent: dict[str, SimulatedLife]
 
 
-def total_of_lives(
+def simulation_total_of_agents(
     by_agent: Mapping[str, SimulatedLife], *, hours: float, seed: int, trust_auc: float | None
 ) -> SimulationResult:
     """Add up what all agents did."""
@@ -88,7 +88,7 @@ def total_of_lives(
         hours=hours,
         seed=seed,
         beats=beats,
-        idle_share=part_of_whole(sum(life.idle_beats for life in lives), beats),
+        idle_share=simulation_share_of_whole(sum(life.idle_beats for life in lives), beats),
         turns=sum(life.turns for life in lives),
         model_calls=sum(life.model_calls for life in lives),
         model_calls_without_reason=sum(life.model_calls_without_reason for life in lives),
@@ -96,7 +96,7 @@ def total_of_lives(
         spend_micro_usd=sum(life.spend_micro_usd for life in lives),
         goals_by_source=dict(sorted(sources.items())),
         goal_ends=dict(sorted(ends.items())),
-        checked_share=part_of_whole(ends["checked"], sum(ends.values())),
+        checked_share=simulation_share_of_whole(ends["checked"], sum(ends.values())),
         promises=sum(life.promises for life in lives),
         kept=sum(life.kept for life in lives),
         trust_auc=None if trust_auc is None else round(trust_auc, _DECIMALS),
@@ -104,6 +104,6 @@ def total_of_lives(
     )
 
 
-def part_of_whole(part: int, whole: int) -> float:
+def simulation_share_of_whole(part: int, whole: int) -> float:
     """Return a share, rounded for people; 0 of nothing."""
     return round(part / whole, _DECIMALS) if whole else 0.0

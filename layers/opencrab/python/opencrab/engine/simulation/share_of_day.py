@@ -28,7 +28,9 @@ class ShareCall(Value):
     cost: MicroUsd
 
 
-def calls_on_shares(journal: Journal, rows: Iterable[UsageRow]) -> dict[str, list[ShareCall]]:
+def simulated_calls_on_shares(
+    journal: Journal, rows: Iterable[UsageRow]
+) -> dict[str, list[ShareCall]]:
     """Return the calls that count on each agent's share, by the journal's headers."""
     found = defaultdict[str, list[ShareCall]](list)
     for row in rows:
@@ -44,7 +46,9 @@ def calls_on_shares(journal: Journal, rows: Iterable[UsageRow]) -> dict[str, lis
     return found
 
 
-def share_use(calls: Iterable[ShareCall], limits: Sequence[tuple[datetime, MicroUsd]]) -> ShareUse:
+def simulated_share_use(
+    calls: Iterable[ShareCall], limits: Sequence[tuple[datetime, MicroUsd]]
+) -> ShareUse:
     """Return what an agent used of its share; `limits` are those in force, by time.
 
     A limit that was lowered below what was spent already forbids the next call.
@@ -59,8 +63,11 @@ def share_use(calls: Iterable[ShareCall], limits: Sequence[tuple[datetime, Micro
     return ShareUse(most=round(most, 4), calls_beyond=beyond)
 
 
-def shares_of_agents(
+def simulated_shares_of_agents(
     calls: Mapping[str, list[ShareCall]], limits: Mapping[str, Sequence[tuple[datetime, MicroUsd]]]
 ) -> dict[str, ShareUse]:
     """Return what each agent used of its share."""
-    return {agent_id: share_use(calls.get(agent_id, ()), limits[agent_id]) for agent_id in limits}
+    return {
+        agent_id: simulated_share_use(calls.get(agent_id, ()), limits[agent_id])
+        for agent_id in limits
+    }

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
 
@@ -11,19 +11,19 @@ PairTrust = tuple[str, str, float]
 """Who trusts, whom, and how far."""
 
 
-def stored_trust(
+def trust_stored_in_simulation(
     facts: Documents, agent_ids: Iterable[str], now: datetime, prior: float
 ) -> list[PairTrust]:
     """Return the trust of each agent in each peer with which it had a collaboration."""
     return [
-        (agent_id, peer.agent_id, peer_trust(peer, now, prior))
+        (agent_id, peer.agent_id, remembered_peer_trust(peer, now, prior))
         for agent_id in agent_ids
         for fact in all_pages(facts, agent_id, PEER)
         if (peer := fact.read(Peer)).interactions > 0
     ]
 
 
-def trust_auc(pairs: Iterable[PairTrust], breakers: Collection[str]) -> float | None:
+def trust_auc_in_simulation(pairs: Iterable[PairTrust], breakers: Collection[str]) -> float | None:
     """Return the probability that trust in a keeper is greater than trust in a breaker.
 
     It is the area under the ROC curve over all pairs of agents; equal trust counts half. None if

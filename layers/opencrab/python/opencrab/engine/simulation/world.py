@@ -5,7 +5,7 @@ from datetime import datetime
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
-from opencrab.engine.agents.vital_signs import queue_event_for_agent
+from opencrab.engine.agents.vital_signs import store_event_for_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.simulation.seeded_random import simulated_chance
 from opencrab.ports.paging import all_pages
@@ -47,7 +47,7 @@ class SimulatedWorld:
                 opportunity=kind in _KINDS[:_OPPORTUNITIES],
                 at=self._runtime.clock.now(),
             )
-            queue_event_for_agent(self._runtime, agent_id, event)
+            store_event_for_agent(self._runtime, agent_id, event)
         self.note_events(agent_ids)
 
     def note_events(self, agent_ids: tuple[str, ...]) -> None:

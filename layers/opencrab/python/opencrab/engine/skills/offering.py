@@ -6,15 +6,19 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from opencrab.domain.agents.agent_state import AgentState, is_skill_enabled_for_agent
+from opencrab.domain.agents.agent_state import AgentState, is_skill_in_agent_state
 from opencrab.domain.errors import Changed
-from opencrab.domain.learning.skill_readers import SKILL_READERS, reads_skill, skill_document_names
+from opencrab.domain.learning.skill_readers import (
+    SKILL_READERS,
+    learned_skill_document_names,
+    may_turn_read_learned_skill,
+)
 from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, StandardSkill
 from opencrab.domain.text.terms import content_terms_of_text
 from opencrab.domain.value import Language
 from opencrab.ports.documents import Documents
-from opencrab.ports.models.model import NO_TEXT, PromptText, TrustedText, label_text_for_model
+from opencrab.ports.models.model import NO_TEXT, PromptText, TrustedText, label_text_for_model_call
 from opencrab.ports.skills import StandardSkills
 
 INDEX_BYTES = 3_000
@@ -80,7 +84,7 @@ def skills_of_agent(
             one.name, one.descriptions, one.situation_pattern, one.name in trying, is_shipped=True
         )
         for one in standard
-        if is_skill_enabled_for_agent(one, mind)
+        if is_skill_in_agent_state(one, mind)
     ]
     names = {one.name for one in standard}
     acquired = [
@@ -107,14 +111,14 @@ def unreadable_skills(
     """
     if clearance.whole or not mind.skills:
         return frozenset()
-    names = [name for one in mind.skills for name in skill_document_names(one.name)]
+    names = [name for one in mind.skills for name in learned_skill_document_names(one.name)]
     found = facts.get_many(agent_id, *names)
     labels = {fact.id: fact for fact in found if fact.kind == SKILL_READERS}
     readable = {
         fact.id
         for fact in found
         if fact.kind == SKILL
-        and reads_skill(clearance, fact.read(AcquiredSkill), labels.get(fact.id))
+        and may_turn_read_learned_skill(clearance, fact.read(AcquiredSkill), labels.get(fact.id))
     }
     return frozenset(one.name for one in mind.skills) - readable
 
@@ -178,7 +182,9 @@ def skill_text(
     skill = fact.read(AcquiredSkill) if fact else None
     if skill is None or not skill.status.is_live or skill.tainted:
         return None
-    return label_text_for_model(_truncate_text(skill.guidance, language), tainted=skill.tainted)
+    return label_text_for_model_call(
+        _truncate_text(skill.guidance, language), tainted=skill.tainted
+    )
 
 
 def count_skill_use(facts: Documents, agent_id: str, names: Iterable[str], now: datetime) -> None:

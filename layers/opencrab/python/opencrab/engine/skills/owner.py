@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from opencrab.domain.agents.agent_state import MIND, AgentState, is_skill_enabled_for_agent
+from opencrab.domain.agents.agent_state import MIND, AgentState, is_skill_in_agent_state
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Refused
 from opencrab.domain.learning.change import (
@@ -16,17 +16,17 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.skill_lifecycle import (
     SkillLesson,
     SkillTeaching,
-    approve_skill,
-    index_skill,
-    no_skill,
-    owner_skill,
-    place_candidate,
-    require_skill_room,
-    restore_skill,
-    retire_skill,
-    takes_skill_room,
-    teach_skill,
-    toggle_skill,
+    approve_learned_skill,
+    index_learned_skill,
+    learned_skill_of_owner,
+    no_learned_skill_error,
+    place_learned_skill,
+    require_learned_skill_room,
+    restore_learned_skill,
+    retire_learned_skill,
+    takes_learned_skill_room,
+    teach_learned_skill,
+    toggle_learned_skill,
 )
 from opencrab.domain.skills.skill import (
     SKILL,
@@ -79,7 +79,7 @@ class SkillOwner:
             return self._standing(standard, mind)
         found = self._stored(name)
         if found is None:
-            raise no_skill(name)
+            raise no_learned_skill_error(name)
         return _acquired_skill_entry(found[1])
 
     def put(
@@ -104,8 +104,8 @@ class SkillOwner:
             teaching = SkillTeaching(
                 source_type=SourceType.FEEDBACK, taught_by=self.owner, vouched=True
             )
-            skill = teach_skill(stored, what, teaching, self.runtime.clock.now())
-            return owner_skill(skill, self.owner, trial=trial)
+            skill = teach_learned_skill(stored, what, teaching, self.runtime.clock.now())
+            return learned_skill_of_owner(skill, self.owner, trial=trial)
 
         return self._change(what.name, write, version)
 
@@ -115,7 +115,9 @@ class SkillOwner:
         now = self.runtime.clock.now()
         return self._change(
             name,
-            lambda stored: retire_skill(_require_skill(stored, name), now, owner=self.owner),
+            lambda stored: retire_learned_skill(
+                _require_skill(stored, name), now, owner=self.owner
+            ),
             pin=lambda _skill: False,
         )
 
@@ -124,7 +126,10 @@ class SkillOwner:
         self._require_acquired(name, "it cannot be retired")
         now = self.runtime.clock.now()
         return self._change(
-            name, lambda stored: restore_skill(_require_skill(stored, name), now, owner=self.owner)
+            name,
+            lambda stored: restore_learned_skill(
+                _require_skill(stored, name), now, owner=self.owner
+            ),
         )
 
     def approve(self, name: str, *, version: int | None = None) -> SkillState:
@@ -133,7 +138,7 @@ class SkillOwner:
         now = self.runtime.clock.now()
         return self._change(
             name,
-            lambda stored: approve_skill(_require_skill(stored, name), self.owner, now),
+            lambda stored: approve_learned_skill(_require_skill(stored, name), self.owner, now),
             version,
         )
 
@@ -145,7 +150,7 @@ class SkillOwner:
         now = self.runtime.clock.now()
         return self._change(
             name,
-            lambda stored: toggle_skill(_require_skill(stored, name), now, on=on),
+            lambda stored: toggle_learned_skill(_require_skill(stored, name), now, on=on),
             pin=lambda skill: skill.status.is_live,
         )
 
@@ -164,12 +169,12 @@ class SkillOwner:
             after = mind if pin is None else _set_skill_pin(mind, name, pinned=pin(skill))
             if skill == stored:
                 return skill, self._minding(known, mind, after)
-            skill = place_candidate(skill, after, self.runtime.rules.trials)
-            if takes_skill_room(stored, skill):
+            skill = place_learned_skill(skill, after, self.runtime.rules.trials)
+            if takes_learned_skill_room(stored, skill):
                 others = (each for _, each in self._page() if each.name != name)
-                require_skill_room(others, skill)
+                require_learned_skill_room(others, skill)
             fact = found[0].with_body(skill) if found else self._new(SKILL, name, skill)
-            return skill, [fact, *self._minding(known, mind, index_skill(after, skill))]
+            return skill, [fact, *self._minding(known, mind, index_learned_skill(after, skill))]
 
         return _acquired_skill_entry(self._committed(changed))
 
@@ -178,14 +183,14 @@ class SkillOwner:
 
         def changed() -> tuple[AgentState, list[Document]]:
             known, mind = self._mind()
-            is_on = is_skill_enabled_for_agent(standard, mind, self._has_files)
+            is_on = is_skill_in_agent_state(standard, mind, self._has_files)
             after = _set_skill_enabled(mind, standard, on=not is_on if on is None else on)
             return after, self._minding(known, mind, after)
 
         return self._standing(standard, self._committed(changed))
 
     def _standing(self, skill: StandardSkill, mind: AgentState) -> SkillState:
-        return SkillState(skill, is_skill_enabled_for_agent(skill, mind, self._has_files))
+        return SkillState(skill, is_skill_in_agent_state(skill, mind, self._has_files))
 
     def _has_files(self, folder: str) -> bool:
         return self.runtime.home.files.has_files(self.agent_id, folder)
@@ -261,7 +266,7 @@ def _set_skill_pin(mind: AgentState, name: str, *, pinned: bool) -> AgentState:
 
 def _require_skill(stored: AcquiredSkill | None, name: str) -> AcquiredSkill:
     if stored is None:
-        raise no_skill(name)
+        raise no_learned_skill_error(name)
     return stored
 
 

@@ -24,8 +24,8 @@ from opencrab.domain.turn.record import (
     CallState,
     ModelIntent,
     ModelResult,
-    action_arguments,
     action_name_of_turn_call,
+    arguments_of_turn_call,
 )
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.approvals import approvals
@@ -33,18 +33,18 @@ from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.call import (
     ReadyCall,
-    action_context_of_call,
     are_turn_call_files_unchanged,
     call_result,
-    check_call,
+    check_turn_call,
+    context_of_turn_call,
     is_turn_call_awaiting_answer,
-    let_turn_wait_for_approval,
+    let_turn_wait_for_decision,
     public_name_of_turn_call,
     resolve_turn_call_targets,
 )
 from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn, turn_file_labels
 from opencrab.engine.turn.close import close_narrowed_turn, close_turn, truncate_turn_message
-from opencrab.engine.turn.large_result import spill_large_result
+from opencrab.engine.turn.large_result import spill_large_turn_result
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import one_line
 
@@ -55,12 +55,12 @@ _REASON = 300
 _INTENDED = {Effect.KEYED, Effect.ONCE}
 
 
-def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
+def run_tool_calls_of_turn(work: TurnWork, call: ActionCall) -> None:
     """Run the next call of the step, wait for its approval, or record why it does not run.
 
     Raises Stopped when the turn was asked to stop before the call.
     """
-    ready = check_call(work, call)
+    ready = check_turn_call(work, call)
     if isinstance(ready, CallResult):
         work.carry(ready, _action_line(work, call, ready))
         return
@@ -70,7 +70,7 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
         _stop_as_rejected(work, ready)
         return
     if approved is None and is_turn_call_awaiting_answer(work, call):
-        let_turn_wait_for_approval(work, ready)
+        let_turn_wait_for_decision(work, ready)
         return
     if approved is None and work.narrowed:
         close_narrowed_turn(work)
@@ -98,10 +98,10 @@ def _run_or_ask(work: TurnWork, ready: ReadyCall, *, approved: bool) -> None:
             continue
         return
     # After so many tries others spent the grants each time: it is as if there had been none.
-    let_turn_wait_for_approval(work, ready)
+    let_turn_wait_for_decision(work, ready)
 
 
-def recover_open_intent(work: TurnWork) -> None:
+def recover_open_intent_of_turn(work: TurnWork) -> None:
     """Recover the call whose intent a dead worker left open.
 
     Only model calls, keyed and once actions write an intent. A keyed action runs again with its
@@ -112,15 +112,15 @@ def recover_open_intent(work: TurnWork) -> None:
     # Only a keyed action can be repeated: its store compares the condition that the intent kept, so
     # the second run finds the work done and changes nothing (docs/design/journal.md).
     if isinstance(intent, ActionIntent) and intent.effect is Effect.KEYED and call is not None:
-        ready = check_call(work, call)
+        ready = check_turn_call(work, call)
         # What was allowed to begin was this call, to the byte: no other runs in its place.
         if isinstance(ready, ReadyCall) and call.argument_hash == intent.argument_hash:
             _finish(work, ready, intent.n, _run(work, ready, intent.prepared, repeats=True))
             return
-    settle_intent_as_unknown(work)
+    settle_turn_intent_as_unknown(work)
 
 
-def settle_intent_as_unknown(work: TurnWork, *, progress: bool = True) -> None:
+def settle_turn_intent_as_unknown(work: TurnWork, *, progress: bool = True) -> None:
     """End the open intent as unknown, without running anything again.
 
     A model call may have been billed, so its whole reservation is charged. For an action the model
@@ -152,7 +152,7 @@ def _ruling(work: TurnWork, ready: ReadyCall) -> approvals.ApprovalRuling:
     permit = ready.action.permit
     if permit is None or not ruling.must_ask or work.turn.taint:
         return ruling
-    spend = permit(ready.arguments, action_context_of_call(work, ready.call, {}, ready.targets))
+    spend = permit(ready.arguments, context_of_turn_call(work, ready.call, {}, ready.targets))
     return ruling if spend is None else approvals.ApprovalRuling(must_ask=False, spend=spend)
 
 
@@ -220,14 +220,14 @@ def _prepare(work: TurnWork, ready: ReadyCall) -> dict[str, Any]:
     return (
         {}
         if prepare is None
-        else prepare(ready.arguments, action_context_of_call(work, ready.call, {}, ready.targets))
+        else prepare(ready.arguments, context_of_turn_call(work, ready.call, {}, ready.targets))
     )
 
 
 def _run(
     work: TurnWork, ready: ReadyCall, prepared: Mapping[str, Any], *, repeats: bool = False
 ) -> tuple[CallState, ActionResult]:
-    context = action_context_of_call(work, ready.call, prepared, ready.targets, repeats=repeats)
+    context = context_of_turn_call(work, ready.call, prepared, ready.targets, repeats=repeats)
     try:
         result = ready.action.run(ready.arguments, context)
     except Unavailable as error:
@@ -235,7 +235,7 @@ def _run(
         if ready.action.effect in _INTENDED:
             return CallState.UNKNOWN, ActionResult.failure(f"outcome unknown: {error.message}")
         return CallState.FAILED, ActionResult.failure(error.message)
-    result = spill_large_result(work, ready, result)
+    result = spill_large_turn_result(work, ready, result)
     return (CallState.COMPLETED if result.success else CallState.FAILED), result
 
 
@@ -363,7 +363,7 @@ def _action_line(work: TurnWork, call: ActionCall, record: CallResult) -> Line:
         audience=Audience.SELF,
         data={
             "name": name,
-            "arguments": _short(action_arguments(call), _LINE_ARGUMENTS),
+            "arguments": _short(arguments_of_turn_call(call), _LINE_ARGUMENTS),
             "result": _short(outcome, _LINE_RESULT),
             "state": record.state.value,
         },

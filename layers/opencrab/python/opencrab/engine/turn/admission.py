@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, TypedDict, Unpack
 
-from opencrab.domain.access.authority import Authority, Source, taints_reading_turn
+from opencrab.domain.access.authority import Authority, Source, does_authority_taint_reader
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import (
     QUOTES,
@@ -70,7 +70,7 @@ def admit_turns_of_message(
     session = runtime.home.sessions.get(session_id)
     now, taint = runtime.clock.now(), inherited.get("taint", False)
     # Either is enough: the words of an outsider, or an origin that had read them (ADR 0017).
-    inherits = {**inherited, "taint": taint or taints_reading_turn(message.authority)}
+    inherits = {**inherited, "taint": taint or does_authority_taint_reader(message.authority)}
     profiles = _answering(runtime.home.agents, session, message, only)
     turns = tuple(
         _turn(session_id, message, profile.agent.id, now).replaced(trigger=trigger, **inherits)
@@ -161,7 +161,7 @@ def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Tu
     )
 
 
-def instruct_session(home: Home, instruction: Instruction, line: Line) -> Instruction:
+def admit_guidance_for_turns(home: Home, instruction: Instruction, line: Line) -> Instruction:
     """Give a session's agents guidance (`/mentor`), which people do not see; it starts no turn.
 
     Running turns read it before their next model call, later turns find it in the history. It is
@@ -217,7 +217,7 @@ def _data(message: Message) -> dict[str, Any]:
     return message.attachments() | ({QUOTES: [quoted]} if quoted else {})
 
 
-def admit_turn_of_due_item(runtime: Runtime, item: DueItem) -> None:
+def admit_turn_for_due_item(runtime: Runtime, item: DueItem) -> None:
     """Admit a due item's message, in a session that is created first if it is a new one."""
     if item.session is not None:
         runtime.home.sessions.create(item.session)

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from opencrab.domain.access.authority import Authority, clearance_level
+from opencrab.domain.access.authority import Authority, reading_clearance_of_authority
 from opencrab.domain.access.session_access import SessionAccess
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.conversation.channel_binding import (
@@ -19,7 +19,7 @@ from opencrab.domain.memory.clearance import Clearance, Listeners, memory_cleara
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
-from opencrab.engine.access.owners import owners_among
+from opencrab.engine.access.owners import owners_among_principals
 from opencrab.engine.runtime import Runtime
 
 TURN_READERS = "turn_readers"
@@ -79,8 +79,8 @@ def _session_listeners(
         people -= {turn.principal_id}
     # Without anybody in question nothing more is read: most sessions have one person.
     unknown = people - ({turn.principal_id} if turn.authority is Authority.USER else set())
-    if unknown and clearance_level(turn.authority) and not (others or strangers):
-        people = people - owners_among(runtime, unknown, agent.id)
+    if unknown and reading_clearance_of_authority(turn.authority) and not (others or strangers):
+        people = people - owners_among_principals(runtime, unknown, agent.id)
     return Listeners(people=people, others=others, strangers=strangers, guild_id=guild_id)
 
 

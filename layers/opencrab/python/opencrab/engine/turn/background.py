@@ -17,7 +17,7 @@ from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.consequence import BackgroundJob
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
-from opencrab.engine.turn.act import settle_intent_as_unknown
+from opencrab.engine.turn.act import settle_turn_intent_as_unknown
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.decide import call_model
 from opencrab.engine.turn.pace import MessageOutcome, Pace
@@ -163,7 +163,7 @@ def _run_claimed_job(
     work = _build_work(runtime, claimed, job)
     while not work.turn.status.is_end:
         if work.transcript.open_intent is not None:
-            settle_intent_as_unknown(work, progress=not work.turn.give_up_reason)
+            settle_turn_intent_as_unknown(work, progress=not work.turn.give_up_reason)
         elif not _close_unless_needed(work):
             continue
         elif not pace.allows(runtime.rules.model_timeout_seconds):

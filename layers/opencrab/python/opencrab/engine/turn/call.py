@@ -23,8 +23,8 @@ from opencrab.domain.turn.record import (
     ApprovalRequest,
     CallResult,
     CallState,
-    action_arguments,
     action_name_of_turn_call,
+    arguments_of_turn_call,
 )
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
@@ -43,7 +43,7 @@ from opencrab.ports.turn.action import (
     ActionContext,
     one_line,
     one_visible_line,
-    turn_action_error_sentence,
+    turn_call_error_sentence,
 )
 
 REPEATS = 3
@@ -87,7 +87,7 @@ class ReadyCall:
         return (self.action.touches(self.arguments),) if self.action.touches else ()
 
 
-def action_context_of_call(
+def context_of_turn_call(
     work: TurnWork,
     call: ActionCall,
     prepared: Mapping[str, Any],
@@ -116,25 +116,25 @@ def action_context_of_call(
     )
 
 
-def check_call(work: TurnWork, call: ActionCall) -> ReadyCall | CallResult:
+def check_turn_call(work: TurnWork, call: ActionCall) -> ReadyCall | CallResult:
     """Check a call: return it ready to run, or the result that tells the model why it cannot."""
     action, arguments = (
         _find_offered_action(work, action_name_of_turn_call(call)),
-        action_arguments(call),
+        arguments_of_turn_call(call),
     )
     if action is None:
-        return invalid_call_result(work, call, _unknown(work, action_name_of_turn_call(call)))
+        return _invalid_call_result(work, call, _unknown(work, action_name_of_turn_call(call)))
     if arguments is None:
-        return invalid_call_result(
+        return _invalid_call_result(
             work, call, "the arguments are not a JSON object; send them again"
         )
     try:
         values = _validate_arguments(action, arguments)
     except Invalid as error:
-        return invalid_call_result(work, call, error.message)
+        return _invalid_call_result(work, call, error.message)
     impact = action.impact
     if action.impact_of is not None:
-        judged = action.impact_of(values, action_context_of_call(work, call, {}))
+        judged = action.impact_of(values, context_of_turn_call(work, call, {}))
         impact = max(impact, judged, key=_WEIGHTS.index)
     refused = _refusal_reason(work, call, action, impact)
     if refused is not None:
@@ -159,12 +159,12 @@ def resolve_turn_call_targets(work: TurnWork, ready: ReadyCall) -> ReadyCall | A
     action = ready.action
     if action.targets is None:
         return ready
-    context = action_context_of_call(work, ready.call, {})
+    context = context_of_turn_call(work, ready.call, {})
     try:
         found = action.targets(ready.arguments, context)
     except OpenCrabError as error:
         # Its group decides whether the error shows words from outside, as for every other error.
-        failing = replace(context, prepared={FAILURE: turn_action_error_sentence(error)})
+        failing = replace(context, prepared={FAILURE: turn_call_error_sentence(error)})
         return action.run(ready.arguments, failing)
     if action.touches is not None:
         return replace(ready, targets=found)
@@ -184,7 +184,7 @@ def are_turn_call_files_unchanged(work: TurnWork, ready: ReadyCall) -> bool:
     return asked is not None and asked.targets == ready.bound_targets
 
 
-def let_turn_wait_for_approval(work: TurnWork, ready: ReadyCall) -> None:
+def let_turn_wait_for_decision(work: TurnWork, ready: ReadyCall) -> None:
     """Request an approval and let the turn wait; later calls of the step are cancelled.
 
     A waiting turn costs nothing.
@@ -238,7 +238,7 @@ def _channel_text(work: TurnWork, ready: ReadyCall, approval_id: str) -> str:
     language = work.profile.agent.language
     text = system_phrase("question", language, what=ready.what, touches=ready.touches)
     # Whoever decides is told what the call replaces, whatever the turn itself may read.
-    own = action_context_of_call(work, ready.call, {}, ready.targets)
+    own = context_of_turn_call(work, ready.call, {}, ready.targets)
     whole = replace(own, reach=work.runtime.reach, clearance=NOTHING_WITHHELD)
     card = call_card_for_approval(ready.call, ready.action, whole)
     return approval_question_for_channel(card, text, approval_id, language)
@@ -301,7 +301,7 @@ def call_result(
     )
 
 
-def invalid_call_result(work: TurnWork, call: ActionCall, error: str) -> CallResult:
+def _invalid_call_result(work: TurnWork, call: ActionCall, error: str) -> CallResult:
     """Return the record of an invalid call: unknown action, or arguments that do not fit."""
     record = call_result(work, call, CallState.FAILED, ActionResult.failure(error))
     return record.replaced(invalid=True)
@@ -347,7 +347,7 @@ def _same(work: TurnWork, call: ActionCall) -> Iterator[CallResult]:
 
 def _call_signature(call: ActionCall) -> tuple[str, dict[str, Any] | None, str]:
     """Return what a call asks for, the same for a direct call and one through `use_action`."""
-    return action_name_of_turn_call(call), action_arguments(call), call.raw
+    return action_name_of_turn_call(call), arguments_of_turn_call(call), call.raw
 
 
 def _outcome(record: CallResult) -> str:

@@ -135,7 +135,7 @@ class CallWatch:
         )
 
 
-def interrupted_result(
+def result_of_interrupted_turn_call(
     intent: ModelIntent, answer: ModelAnswer, cost: MicroUsd, *, latency_ms: int, at: datetime
 ) -> ModelResult:
     """Return the result of a call that was ended, at the bound of its cost.
@@ -181,7 +181,7 @@ def end_interrupted_call(
     )
 
 
-def watch_of_turn_call(work: TurnWork, n: int) -> CallWatch:
+def watch_turn_model_call(work: TurnWork, n: int) -> CallWatch:
     """Return the watch of a turn's model call, with a preview where somebody waits for the turn."""
     channel = work.turn.channel
     if channel is None or not channel.awaited:

@@ -16,8 +16,8 @@ from opencrab.domain.workspace.path import (
     file_name_key,
     file_name_taken_error,
     file_not_found_error,
-    file_version_gone_error,
     is_published_workspace_path,
+    workspace_file_version_gone_error,
     workspace_folder_path,
     workspace_path,
 )
@@ -121,7 +121,7 @@ class ClearedFiles:
 
     def read_version(self, agent_id: str, path: str, version: str) -> bytes:
         if not self._clearance.whole:
-            raise file_version_gone_error(path, version)
+            raise workspace_file_version_gone_error(path, version)
         return self._files.read_version(agent_id, path, version)
 
     def delete_versions(self, agent_id: str, path: str, version: str | None = None) -> int:
@@ -241,7 +241,7 @@ def turn_file_labels(work: TurnWork, effects: Iterable[SideEffect]) -> tuple[Doc
     )
 
 
-def files_of_turn(work: TurnWork, *, repeats: bool = False, names: bool = True) -> Files:
+def files_a_turn_may_use(work: TurnWork, *, repeats: bool = False, names: bool = True) -> Files:
     """Return the workspace files as a turn may read and write them; see `ClearedFiles`.
 
     `names` is False if the engine names them, and not the turn.
@@ -255,5 +255,5 @@ def files_of_turn(work: TurnWork, *, repeats: bool = False, names: bool = True) 
 
 def turn_action_reach(work: TurnWork, *, repeats: bool = False) -> ActionReach:
     """Return what actions of a turn may use, with its files as the turn may read them."""
-    reach, files = work.runtime.reach, files_of_turn(work, repeats=repeats)
+    reach, files = work.runtime.reach, files_a_turn_may_use(work, repeats=repeats)
     return reach if files is reach.files else replace(reach, files=files)

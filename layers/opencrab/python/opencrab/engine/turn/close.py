@@ -11,7 +11,7 @@ from opencrab.domain.turn.transcript import turn_session_change
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.consequence import ExtraWrites, FollowUp, TurnEnding
-from opencrab.engine.phrases import failure_phrase, system_phrase
+from opencrab.engine.phrases import phrase_for_failure, system_phrase
 from opencrab.engine.turn.work import TurnWork
 
 DRAWS_BESIDE_CARRIED = 6
@@ -92,14 +92,14 @@ def close_failed_turn(
     why = error.message if error.cure is None else f"{error.message} ({error.cure})"
     fault = records[-1].fault if records else None
     kind = type(error).__name__
-    notice = failure_phrase(why[:1_000], work.profile.agent.language, fault, kind)
+    notice = phrase_for_failure(why[:1_000], work.profile.agent.language, fault, kind)
     close_turn(work, TurnStatus.FAILED, *records, turn=turn, notice=notice, note=why[:1_000])
 
 
 def close_idle_turn(work: TurnWork, error: OpenCrabError, result: ModelResult, turn: Turn) -> None:
     """End a turn as idle after invalid responses; only a person who asked gets the notice."""
     why, language = error.message[:1_000], work.profile.agent.language
-    notice = "" if work.turn.is_autonomous else failure_phrase(why, language, result.fault)
+    notice = "" if work.turn.is_autonomous else phrase_for_failure(why, language, result.fault)
     close_turn(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
 
 

@@ -1,6 +1,6 @@
 """Control: stop a turn, or decide the approval that it waits for, without using its queue."""
 
-from opencrab.domain.approvals.call_text import require_shown_call
+from opencrab.domain.approvals.call_text import require_shown_approval
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
@@ -51,7 +51,7 @@ def decide_waiting_turn(
         )
     except NotFound:
         # The turn asked in an older version, which kept open approvals in the journal only.
-        require_shown_call(wanted, asked[-1].argument_hash, shown_hash)
+        require_shown_approval(wanted, asked[-1].argument_hash, shown_hash)
         return _decide_in_journal(runtime.home, turn_id, asked[-1], approved=approved, by=by)
     return runtime.home.journal.header(turn_id)
 

@@ -19,12 +19,12 @@ from opencrab.domain.value import MicroUsd
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
 from opencrab.engine.money.reservation import cost_of_interrupted_call, model_call_reservation
-from opencrab.engine.phrases import budget_phrase, system_phrase
+from opencrab.engine.phrases import phrase_for_used_up_budget, system_phrase
 from opencrab.engine.turn.audience import label_of_turn_reading
 from opencrab.engine.turn.call_watch import (
     end_interrupted_call,
-    interrupted_result,
-    watch_of_turn_call,
+    result_of_interrupted_turn_call,
+    watch_turn_model_call,
 )
 from opencrab.engine.turn.close import (
     close_empty_turn,
@@ -34,7 +34,7 @@ from opencrab.engine.turn.close import (
 )
 from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
-from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_model_request
+from opencrab.ports.models.model import ChatModel, ChatRequest, is_model_request_tainted
 from opencrab.ports.turn.journal import StepState
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ def call_model(work: TurnWork) -> int | None:
     except Exhausted as error:
         own_day = work.profile.agent.day_limit_micro_usd
         limits, drawn = work.limits_to_tell, error.drawn_micro_usd
-        notice = budget_phrase(error.field, language, limits, own_day, drawn)
+        notice = phrase_for_used_up_budget(error.field, language, limits, own_day, drawn)
         # Retries reserve too: if the money ends between two, the model's error is the cause.
         note = "; ".join(filter(None, (error.message, _describe_last_errors(work))))
         close_turn(work, TurnStatus.EXHAUSTED, notice=notice, note=note[:1_000])
@@ -162,7 +162,7 @@ def _request(
         if amount <= room or not share:
             break
         share = share / 2 if share > _LEAST_SHARE else 0.0
-    if not work.turn.taint and is_tainted_model_request(request):
+    if not work.turn.taint and is_model_request_tainted(request):
         work.turn = work.turn.replaced(taint=True)
     return request, body, amount
 
@@ -286,7 +286,7 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
 
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
-    started, watch = clock.monotonic_ms(), watch_of_turn_call(work, intent.n)
+    started, watch = clock.monotonic_ms(), watch_turn_model_call(work, intent.n)
     answer: ModelAnswer | None = None
     try:
         # The intent is stored with its reservation: whatever happens now, the cost is counted.
@@ -299,7 +299,9 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     latency_ms, ended_at = round(clock.monotonic_ms() - started), clock.now()
     if watch.interruption:
         cost = cost_of_interrupted_call(call.model.info, call.request, call.body, answer)
-        ended = interrupted_result(intent, answer, cost, latency_ms=latency_ms, at=ended_at)
+        ended = result_of_interrupted_turn_call(
+            intent, answer, cost, latency_ms=latency_ms, at=ended_at
+        )
         end_interrupted_call(work, intent, ended, watch.interruption)
         return
     cost = intent.cost_of(answer)
@@ -354,7 +356,7 @@ def _record_failed_call(
         n=intent.n,
         state=CallState.FAILED,
         error=error.message[:2_000],
-        fault=router.fault_to_record(error),
+        fault=router.model_fault_to_record(error),
         cause=error.fault,
         usage=error.usage,
         provider_call_id=error.provider_call_id,

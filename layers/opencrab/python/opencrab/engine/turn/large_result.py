@@ -12,7 +12,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn.action import ActionResult, FileWritten
 from opencrab.engine.turn.call import ReadyCall
-from opencrab.engine.turn.cleared_files import files_of_turn, turn_file_labels
+from opencrab.engine.turn.cleared_files import files_a_turn_may_use, turn_file_labels
 from opencrab.engine.turn.work import TurnWork
 
 FOLDER = "data/results"
@@ -27,7 +27,7 @@ _OUTSIDERS = {Authority.PUBLIC, Authority.PEER}
 _FOLD = re.compile(f".{{1,{LONGEST_LINE}}}")
 
 
-def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -> ActionResult:
+def spill_large_turn_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -> ActionResult:
     """Return the result, or its two ends and the path of a file if it is too large to be shown.
 
     Turns of outsiders write no files: they get the two ends alone. The file is tainted if the turn
@@ -47,12 +47,12 @@ def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -
     shown["has_more"] = True
     if work.turn.authority in _OUTSIDERS:
         return result.replaced(data=shown)
-    suffix, content = pageable_tool_result(result.data or {})
+    suffix, content = pageable_turn_result(result.data or {})
     path = f"{FOLDER}/{work.turn.id}-{ready.call.id}.{suffix}"
     clean = not (work.turn.taint or result.taint)
     try:
         # The path is nobody's choice, so what is there already is this result.
-        files = files_of_turn(work, repeats=True, names=False)
+        files = files_a_turn_may_use(work, repeats=True, names=False)
         info = files.write(work.turn.agent_id, path, content.encode(), clean=clean)
         written = FileWritten(path=info.path, sha256=info.sha256, size=info.size)
         # Of a pure call nothing is saved that could hold the label.
@@ -68,12 +68,12 @@ def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -
     return result.replaced(data=shown)
 
 
-def is_stored_result(path: str, turn_id: str) -> bool:
+def is_file_of_turn_result(path: str, turn_id: str) -> bool:
     """Check whether a file is one in which a result of this turn was stored."""
     return path.startswith(f"{FOLDER}/{turn_id}-")
 
 
-def pageable_tool_result(data: dict[str, Any]) -> tuple[str, str]:
+def pageable_turn_result(data: dict[str, Any]) -> tuple[str, str]:
     """Return suffix and content of a file for a result, with lines that `ws_read` can page."""
     lines = json.dumps(data, ensure_ascii=False, indent=1)
     if all(len(line) <= LONGEST_LINE for line in lines.splitlines()):

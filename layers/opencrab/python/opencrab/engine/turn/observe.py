@@ -11,7 +11,10 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.audience import turn_audience_clearance, turn_transcript_label
-from opencrab.engine.turn.prompt.surroundings import has_untrusted_text, read_prompt_surroundings
+from opencrab.engine.turn.prompt.surroundings import (
+    has_prompt_untrusted_text,
+    read_prompt_surroundings,
+)
 from opencrab.engine.turn.prompt_cache import KnownWorld, PromptInputs
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.journal import Journal
@@ -42,7 +45,7 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
     if narrowed:
         # What it still does was made of what it read, so it has the readers of that.
         clearance = replace(clearance, label=read_before)
-    history = recent_lines_for_turn(runtime.home.journal, runtime.rules, turn, clearance)
+    history = _recent_lines_for_turn(runtime.home.journal, runtime.rules, turn, clearance)
     around = read_prompt_surroundings(runtime.home, turn, profile, clearance)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
@@ -52,7 +55,7 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
     read = any(line.taints_reader(turn.agent_id) for line in history)
     return TurnWork(
         runtime=runtime,
-        turn=turn.replaced(taint=turn.taint or read or has_untrusted_text(around)),
+        turn=turn.replaced(taint=turn.taint or read or has_prompt_untrusted_text(around)),
         transcript=transcript,
         profile=profile,
         session=session,
@@ -82,7 +85,7 @@ def _known_world(
     return read_prompt_world(runtime.home.facts, turn, agent, clearance)
 
 
-def recent_lines_for_turn(
+def _recent_lines_for_turn(
     journal: Journal, rules: Rules, turn: Turn, clearance: Clearance
 ) -> tuple[Line, ...]:
     """Return the newest lines that the turn may show up to its trigger, oldest first.

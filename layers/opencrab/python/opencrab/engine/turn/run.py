@@ -16,12 +16,16 @@ from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
-from opencrab.engine.turn.act import recover_open_intent, run_tool_calls, settle_intent_as_unknown
+from opencrab.engine.turn.act import (
+    recover_open_intent_of_turn,
+    run_tool_calls_of_turn,
+    settle_turn_intent_as_unknown,
+)
 from opencrab.engine.turn.close import close_narrowed_turn, close_turn
 from opencrab.engine.turn.decide import call_model
 from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.work import TurnWork, queue_utterance_of_turn
+from opencrab.engine.turn.work import TurnWork, queue_turn_utterance
 from opencrab.ports.turn.journal import Journal, RecordedTurn, TurnChange
 from opencrab.ports.turn.queue import Delivery
 
@@ -39,7 +43,7 @@ _TRIES = 5
 Moved = TypeVar("Moved")
 
 
-def turn_id_of_message(body: str) -> str:
+def turn_id_in_queue_message(body: str) -> str:
     """Return the id of the turn that a queue message names; raises Invalid if it is malformed."""
     try:
         message = json.loads(body)
@@ -50,7 +54,7 @@ def turn_id_of_message(body: str) -> str:
     raise Invalid("malformed queue message")
 
 
-def is_suspect_delivery(journal: Journal, delivery: Delivery) -> bool:
+def is_turn_delivery_suspect(journal: Journal, delivery: Delivery) -> bool:
     """Check whether a message's turn was running when the process died, with no result since.
 
     The header is read for redeliveries only: at its first delivery a turn has not run yet. A
@@ -59,7 +63,7 @@ def is_suspect_delivery(journal: Journal, delivery: Delivery) -> bool:
     if delivery.count <= 1:
         return False
     try:
-        return journal.header(turn_id_of_message(delivery.body)).is_suspect
+        return journal.header(turn_id_in_queue_message(delivery.body)).is_suspect
     except (Invalid, NotFound):
         return False
 
@@ -78,7 +82,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
     claimed = None
     try:
         claimed = runtime.home.journal.claim(
-            turn_id_of_message(delivery.body),
+            turn_id_in_queue_message(delivery.body),
             lease_until=runtime.clock.now() + lease,
             receipt=delivery.receipt,
         )
@@ -195,14 +199,14 @@ def _queue_saved_speech(work: TurnWork) -> None:
     """Queue all speech of the turn again: a worker may have died before it was queued."""
     for ordinal in range(work.transcript.speeches):
         for utterance in work.utterance("", ordinal):
-            queue_utterance_of_turn(work.runtime.home.deliveries, utterance)
+            queue_turn_utterance(work.runtime.home.deliveries, utterance)
 
 
 def _stop_if_frozen(work: TurnWork) -> None:
     """End a turn of a frozen agent that has a tool call to run; `decide` checks model calls."""
     work.looked_ms = work.runtime.clock.monotonic_ms()
     if work.runtime.home.journal.read_step_state(work.turn).frozen is not None:
-        settle_intent_as_unknown(work)
+        settle_turn_intent_as_unknown(work)
         close_turn(
             work, TurnStatus.STOPPED, notice=system_phrase("frozen", work.profile.agent.language)
         )
@@ -239,7 +243,7 @@ def _advance_to_model_call(work: TurnWork) -> bool:
     # calls that the model has requested, and the model only when nothing else is left (ADR 0004,
     # 0009).
     if transcript.open_intent is not None:
-        recover_open_intent(work)
+        recover_open_intent_of_turn(work)
     elif (stop := work.turn.stop) is not None:
         _run_until_stopped(work, lambda running: _wait_or_stop(running, stop))
     elif transcript.repairs > REPAIRS:
@@ -261,7 +265,7 @@ def _advance_to_model_call(work: TurnWork) -> bool:
 def _run_unless_stopped(work: TurnWork, call: ActionCall) -> None:
     """Run the next tool call unless the turn was stopped or frozen meanwhile."""
     if not _looks_stopped(work):
-        run_tool_calls(work, call)
+        run_tool_calls_of_turn(work, call)
 
 
 def _looks_stopped(work: TurnWork) -> bool:
@@ -342,7 +346,7 @@ def _give_up(work: TurnWork, delivery: Delivery) -> None:
     # would lose the operator's only one.
     work.runtime.home.turns.dead_letter(delivery.body, group=delivery.group, reason=reason)
     _log_dead_letter(turn, delivery, reason)
-    settle_intent_as_unknown(work, progress=False)
+    settle_turn_intent_as_unknown(work, progress=False)
     notice = system_phrase("no_progress", work.profile.agent.language)
     close_turn(work, TurnStatus.FAILED, notice=notice, note=reason)
 

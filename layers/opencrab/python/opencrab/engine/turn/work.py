@@ -22,7 +22,7 @@ from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.consequence import ExtraWrites, TurnConsequence
 from opencrab.engine.models.router import assign_models_to_turn
-from opencrab.engine.money.block import draw_block_for_turn
+from opencrab.engine.money.block import draw_budget_block
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptInputs
@@ -156,7 +156,7 @@ class TurnWork:
     def draws_for_block(self, block: Block) -> tuple[BudgetDraw, ...]:
         """Return the draws that take one block from every budget of the turn."""
         agents = self.runtime.home.agents
-        return draw_block_for_turn(agents, self.turn, self.profile.agent, block, self.limits)
+        return draw_budget_block(agents, self.turn, self.profile.agent, block, self.limits)
 
     def look(self, step_state: StepState) -> PreCallState:
         """Return the state that this worker's next model call is made from."""
@@ -241,7 +241,7 @@ class TurnWork:
         if self.served is not None:
             self.served = _as_written(self.served, turn.agent_id, beside.facts)
         for utterance in utterances:
-            queue_utterance_of_turn(self.runtime.home.deliveries, utterance)
+            queue_turn_utterance(self.runtime.home.deliveries, utterance)
         for on_save in self.runtime.consequences.on_save:
             on_save(self, turn, beside.facts)
 
@@ -351,7 +351,7 @@ Consequence = TurnConsequence[Runtime, TurnWork]
 """The base class of a capability's own consequence."""
 
 
-def queue_utterance_of_turn(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:
+def queue_turn_utterance(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:
     """Queue an utterance for delivery, in order per target."""
     target = utterance.channel.target
     deliveries.send(

@@ -21,7 +21,7 @@ from opencrab.engine.conversation.live import (
     WatchTarget,
     collect_visible_session_lines,
     live_session_start,
-    too_many_conversation_watches_error,
+    too_many_watched_conversations_error,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
@@ -201,7 +201,7 @@ def start_websocket_watch(
         if watched in connection.watches:
             return connection
         if len(connection.watches) >= MOST_WATCHED:
-            raise too_many_conversation_watches_error(MOST_WATCHED)
+            raise too_many_watched_conversations_error(MOST_WATCHED)
         return connection.replaced(watches=(*connection.watches, watched))
 
     def beside(connection: Document) -> Document:
@@ -249,7 +249,7 @@ def websocket_watchers(runtime: Runtime, watched: WatchTarget) -> Iterator[Docum
     return (fact for fact in known if not _is_over(fact, now))
 
 
-def claim_lines_for_watcher(home: Home, session_id: str, watcher: Document) -> Iterator[Line]:
+def claim_lines_for_websocket(home: Home, session_id: str, watcher: Document) -> Iterator[Line]:
     """Yield the lines of a session that a watcher has not received, after claiming them.
 
     Several functions may serve the same watcher at once: the claim gives each line to one of them.

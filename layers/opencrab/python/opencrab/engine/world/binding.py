@@ -43,8 +43,8 @@ from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
     change_agent_vital_signs,
     create_agent_vital_signs,
-    queue_event_for_agent,
-    wake_agent_with_waiting_work,
+    store_event_for_agent,
+    wake_dormant_agent_with_work,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world.units import announce_world_units
@@ -109,7 +109,7 @@ def bind_to_world(runtime: Runtime, agent_id: str, new: NewBinding) -> WorldBind
             return bind_to_world(runtime, agent_id, new)
     else:
         world = stored.read(WorldBinding)
-        _require_same(world, seed_sources_of_agent(runtime.home.facts, agent_id), new)
+        _require_same(world, world_seed_sources_of_agent(runtime.home.facts, agent_id), new)
     _set_agent_world(runtime, profile, world)
     return world
 
@@ -133,7 +133,7 @@ def world_of_agent(home: Home, agent_id: str) -> WorldBinding:
     return stored.read(WorldBinding)
 
 
-def seed_sources_of_agent(facts: Documents, agent_id: str) -> tuple[str, ...]:
+def world_seed_sources_of_agent(facts: Documents, agent_id: str) -> tuple[str, ...]:
     """Return what a bound agent is given to know, () for none."""
     stored = facts.get(agent_id, GIVEN, WORLD)
     return () if stored is None else stored.read(GivenKnowledge).sources
@@ -177,7 +177,7 @@ def receive_world_message(
         seen = runtime.home.facts.get(world.agent_id, SEEN, envelope.nonce)
         if seen is not None:
             reception = _again(seen, opened)
-            wake_agent_with_waiting_work(runtime, world.agent_id)
+            wake_dormant_agent_with_work(runtime, world.agent_id)
             announce_world_units(runtime, world.agent_id)
             return reception
         _require_timely(envelope, arrived_at or runtime.clock.now())
@@ -326,7 +326,7 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
     facts = [seen, kept, *(() if meant.world == before else (stored.with_body(meant.world),))]
     # In the order of arrival: what was signed earlier must not hide behind what was read.
     event = meant.agent_event(runtime.clock.new_id(), now, trusted=standing.is_trusted)
-    if event is None or not queue_event_for_agent(runtime, agent_id, event, *facts):
+    if event is None or not store_event_for_agent(runtime, agent_id, event, *facts):
         change_agent_vital_signs(runtime, agent_id, _as_it_was, *facts)
     if _in_need(runtime.rules.autonomy, meant):
         change_agent_vital_signs(runtime, agent_id, _to_be_reviewed)

@@ -56,7 +56,7 @@ def admit_world(runtime: Runtime, raw: bytes, challenge: str) -> ConnectedWorld:
     if envelope.reply_to != challenge:
         raise Refused("the challenge of another connection was signed", field="reply_to")
     _require_same_time(envelope.at, runtime.clock.now())
-    bound = bindings_of_world(runtime.home.facts, envelope.world_id)
+    bound = _bindings_of_world(runtime.home.facts, envelope.world_id)
     if not bound:
         raise NotFound(
             f"no agent is bound to world {envelope.world_id!r}",
@@ -90,7 +90,7 @@ def admit_world(runtime: Runtime, raw: bytes, challenge: str) -> ConnectedWorld:
     )
 
 
-def bindings_of_world(facts: Documents, world_id: str) -> tuple[WorldBinding, ...]:
+def _bindings_of_world(facts: Documents, world_id: str) -> tuple[WorldBinding, ...]:
     """Return the bindings of all agents to one world."""
     found = list[WorldBinding]()
     for key in all_pages(facts, INSTALLATION_FACTS, WORLD_KEY):

@@ -15,9 +15,9 @@ from opencrab.domain.world.outgoing import (
     OUTGOING,
     UNACKNOWLEDGED,
     OutgoingEnvelope,
-    outgoing_envelope,
-    outgoing_envelope_id,
-    outgoing_prefix,
+    outgoing_world_envelope,
+    outgoing_world_envelope_id,
+    outgoing_world_message_prefix,
 )
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
@@ -36,7 +36,7 @@ class StoredEnvelopes:
         self._waiting: list[Callable[[], None]] = []
 
     def send(self, raw: bytes, envelope: WorldEnvelope) -> None:
-        wanted = outgoing_envelope_id(envelope)
+        wanted = outgoing_world_envelope_id(envelope)
         names = ((OUTGOING, wanted), (ACKNOWLEDGED, wanted))
         if self._facts.get_many(INSTALLATION_FACTS, *names):
             return
@@ -47,7 +47,9 @@ class StoredEnvelopes:
             )
         try:
             self._facts.commit(
-                new_fact(INSTALLATION_FACTS, OUTGOING, wanted, outgoing_envelope(raw, envelope))
+                new_fact(
+                    INSTALLATION_FACTS, OUTGOING, wanted, outgoing_world_envelope(raw, envelope)
+                )
             )
         except Changed:
             # The same call in another worker has stored it.
@@ -59,7 +61,7 @@ class StoredEnvelopes:
 
     def pending(self, sender: str, limit: int = UNACKNOWLEDGED) -> tuple[Document, ...]:
         """Return an agent's messages that its world has not acknowledged, oldest first."""
-        begin = outgoing_prefix(sender)
+        begin = outgoing_world_message_prefix(sender)
         page = self._facts.page(INSTALLATION_FACTS, OUTGOING, after=begin, limit=limit)
         return tuple(fact for fact in page if fact.id.startswith(begin))
 

@@ -10,8 +10,8 @@ from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.turn.record import action_name_of_turn_call
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.world.binding import WorldBinding
-from opencrab.engine.agents.heartbeat_queue import hasten_heartbeat
-from opencrab.engine.agents.vital_signs import queue_event_for_agent, stored_agent_vital_signs
+from opencrab.engine.agents.heartbeat_queue import hasten_agent_heartbeat
+from opencrab.engine.agents.vital_signs import agent_vital_signs_document, store_event_for_agent
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import Consequence, TurnWork
@@ -50,7 +50,7 @@ def announce_world_units(runtime: Runtime, agent_id: str, after: Turn | None = N
     nothing more is asked in this cycle.
     """
     facts = runtime.home.facts
-    stored, vitals = stored_world(facts, agent_id), stored_agent_vital_signs(facts, agent_id)
+    stored, vitals = stored_world(facts, agent_id), agent_vital_signs_document(facts, agent_id)
     if stored is None or vitals is None:
         return
     world, signs = stored.read(WorldBinding), vitals.read(VitalSigns)
@@ -68,8 +68,8 @@ def announce_world_units(runtime: Runtime, agent_id: str, after: Turn | None = N
             tainted=False,
             at=now,
         )
-        queue_event_for_agent(runtime, agent_id, told)
-    hasten_heartbeat(runtime, agent_id)
+        store_event_for_agent(runtime, agent_id, told)
+    hasten_agent_heartbeat(runtime, agent_id)
 
 
 def _is_own(work: TurnWork) -> bool:

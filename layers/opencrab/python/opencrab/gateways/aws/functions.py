@@ -16,7 +16,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
+from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Runtime
@@ -142,7 +142,9 @@ class Worker:
     def run_heartbeats(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Process the heartbeats of a batch, each independently because they have no order."""
         runtime = self._runtime
-        return self._batch(event, runtime.home.beats, lambda one: deliver_heartbeat(runtime, one))
+        return self._batch(
+            event, runtime.home.beats, lambda one: decide_queued_heartbeat(runtime, one)
+        )
 
     def run_interactions(
         self,
@@ -196,7 +198,7 @@ class Worker:
         again: list[dict[str, str]] = []
         waiting: set[str] = set()
         for record in event["Records"]:
-            delivery = delivery_of_sqs_record(record)
+            delivery = lambda_delivery_of_sqs_record(record)
             self._lambda_log.set_context()
             if delivery.group in waiting or not self._finished(delivery, queue, handle):
                 again.append({"itemIdentifier": record["messageId"]})
@@ -232,7 +234,7 @@ class Worker:
             return False
 
 
-def delivery_of_sqs_record(record: Mapping[str, Any]) -> Delivery:
+def lambda_delivery_of_sqs_record(record: Mapping[str, Any]) -> Delivery:
     """Convert a record of an SQS event to the engine's Delivery."""
     attributes = record["attributes"]
     return Delivery(

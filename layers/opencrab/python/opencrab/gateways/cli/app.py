@@ -12,14 +12,14 @@ from typing import Any
 import typer
 
 from opencrab import __version__
-from opencrab.gateways.cli.command_tree.group import CommandGroup, typer_app
+from opencrab.gateways.cli.command_tree.group import CommandGroup, command_tree_typer_app
 from opencrab.gateways.cli.command_tree.tree import ROOT
 from opencrab.gateways.cli.terminal.command import (
     cli_parameter,
     common_cli_options,
-    environment_options,
     root_cli_options,
-    with_typer_signature,
+    terminal_command_signature,
+    terminal_environment_options,
 )
 from opencrab.gateways.cli.terminal.help_pages import terminal_words_of_context
 from opencrab.gateways.cli.terminal.options import Launch, Options
@@ -28,10 +28,12 @@ COMPLETE = "__complete"
 """The word by which completion scripts ask; what follows is read without typer, which is slow."""
 
 
-def build_cli(launch: Launch, outside: Options | None = None) -> typer.Typer:
+def build_cli_app(launch: Launch, outside: Options | None = None) -> typer.Typer:
     """Return the program; `launch` runs OpenCrab, `outside` has settings that no option sets."""
     options = replace(outside or Options(), launch=launch)
-    app = typer_app(ROOT, type("Program", (_Program,), {"node": ROOT, "outside": options}))
+    app = command_tree_typer_app(
+        ROOT, type("Program", (_Program,), {"node": ROOT, "outside": options})
+    )
     app.callback()(_root(options))
     return app
 
@@ -78,8 +80,8 @@ def _root(outside: Options) -> Callable[..., None]:
         callback=_show_version,
         help="Show the version.",
     )
-    return with_typer_signature(
-        root, common_cli_options(root=True) | environment_options() | version
+    return terminal_command_signature(
+        root, common_cli_options(root=True) | terminal_environment_options() | version
     )
 
 

@@ -14,7 +14,7 @@ from opencrab.domain.discord.community import (
     InteractionReply,
     Person,
     Presence,
-    member_authority,
+    discord_authority,
 )
 from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.errors import Conflict, NotFound, Refused
@@ -27,7 +27,7 @@ from opencrab.engine.conversation.channel_bindings import (
 from opencrab.engine.discord.presence import discord_presence, discord_presences
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.text import sentences
-from opencrab.gateways.discord.text.embeds import one_line
+from opencrab.gateways.discord.text.embeds import one_discord_line
 from opencrab.gateways.discord.text.view_sentences import discord_text_of_view
 from opencrab.ports.agents import Agents
 from opencrab.ports.home import Home
@@ -62,7 +62,7 @@ class AgentQuery:
 
     def authority(self, presence: Presence | None) -> Authority:
         """Return the user's authority over an agent, or over the installation if there is none."""
-        return member_authority(self.person, self.runtime.community, presence)
+        return discord_authority(self.person, self.runtime.community, presence)
 
     def require_owner(
         self, profile: Profile | None = None, presence: Presence | None = None
@@ -101,10 +101,10 @@ def find_agent_on_discord(
     if named is not None and hears(named[1]):
         return named
     here = tuple(_askable(home, hears))
-    name = fold_discord_agent_name(wanted)
-    fitting = [seen for seen in here if name == fold_discord_agent_name(seen[0].agent.name)]
+    name = _fold_discord_agent_name(wanted)
+    fitting = [seen for seen in here if name == _fold_discord_agent_name(seen[0].agent.name)]
     fitting = fitting or [
-        seen for seen in here if name == fold_discord_agent_name(seen[0].identity.name)
+        seen for seen in here if name == _fold_discord_agent_name(seen[0].identity.name)
     ]
     if len(fitting) > 1:
         ids = ", ".join(profile.agent.id for profile, _ in fitting[:_NAMED])
@@ -132,7 +132,7 @@ def agent_of_discord_command(asked: AgentQuery) -> Seen:
     )
 
 
-def agents_askable_on_discord(asked: AgentQuery) -> Iterator[Seen]:
+def _agents_askable_on_discord(asked: AgentQuery) -> Iterator[Seen]:
     """Return all agents that answer this user here, in order of their ids, without their state."""
     return _askable(asked.runtime.home, partial(_hears_asker, asked))
 
@@ -164,7 +164,7 @@ def every_agent_for_discord(agents: Agents) -> Iterator[Profile]:
         after = page[-1].agent.id
 
 
-def fold_discord_agent_name(name: str) -> str:
+def _fold_discord_agent_name(name: str) -> str:
     """Normalise a name for comparison: NFKC, trimmed, without case."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
@@ -173,7 +173,7 @@ def words_of_discord_option(asked: AgentQuery, option: str) -> str:
     """Return the text of an option; raises Invalid if it is empty."""
     text = str(asked.options.get(option, ""))
     if not text.strip():
-        raise sentences.no_words(asked.language, option)
+        raise sentences.no_words_in_discord_option(asked.language, option)
     return text
 
 
@@ -188,11 +188,11 @@ def resolve_agent_on_discord(asked: AgentQuery) -> Seen:
     return seen
 
 
-def first_agent_here(asked: AgentQuery) -> Seen:
+def first_agent_in_discord_channel(asked: AgentQuery) -> Seen:
     """Find the first agent of the channel's session, else placed here, else as `resolve_agent`."""
     reply = asked.reply
-    here = {seen[0].agent.id: seen for seen in agents_askable_on_discord(asked)}
-    session = conversation_bound_to_channel(asked.runtime.home, channel_place(asked))
+    here = {seen[0].agent.id: seen for seen in _agents_askable_on_discord(asked)}
+    session = conversation_bound_to_channel(asked.runtime.home, place_of_discord_channel(asked))
     talking = () if session is None else session.agent_ids
     placed = (key for key, (_, at) in here.items() if at is not None and at.spot(reply.channel_id))
     for agent_id in (*talking, *placed):
@@ -206,7 +206,7 @@ def agents_placed_in_discord_channel(asked: AgentQuery) -> tuple[Seen, ...]:
     reply = asked.reply
     return tuple(
         seen
-        for seen in agents_askable_on_discord(asked)
+        for seen in _agents_askable_on_discord(asked)
         if seen[1] is not None and seen[1].spot(reply.channel_id) is not None
     )
 
@@ -216,7 +216,7 @@ def agent_seen_again_on_discord(home: Home, agent_id: str) -> Seen:
     return home.agents.get(agent_id), discord_presence(home.facts, agent_id)
 
 
-def channel_place(asked: AgentQuery) -> str:
+def place_of_discord_channel(asked: AgentQuery) -> str:
     """Return the channel's name as a place that sessions are bound to."""
     return _place(asked.reply.channel_id)
 
@@ -226,7 +226,9 @@ def is_trusted_discord_user(asked: AgentQuery, presence: Presence | None) -> boo
     return asked.authority(presence) in {Authority.OWNER, Authority.USER}
 
 
-def channel_session_opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> SessionOpening:
+def discord_channel_session_settings(
+    asked: AgentQuery, *seen: Seen, theme: str = ""
+) -> SessionOpening:
     """Return the settings of a new session of the channel; its hearing is the narrowest one."""
     return SessionOpening(
         agent_ids=tuple(dict.fromkeys(each[0].agent.id for each in seen)),
@@ -289,7 +291,7 @@ def _hears_asker(asked: AgentQuery, presence: Presence | None) -> bool:
 def _who(here: tuple[Seen, ...], language: Language) -> str:
     if not here:
         return discord_text_of_view(language, "no_agents_cure")
-    names = [one_line(profile.agent.name, 100) for profile, _ in here[:_NAMED]]
+    names = [one_discord_line(profile.agent.name, 100) for profile, _ in here[:_NAMED]]
     listed = ", ".join(names) + (", …" if len(here) > _NAMED else "")
     return discord_text_of_view(language, "agents_are", names=listed)
 

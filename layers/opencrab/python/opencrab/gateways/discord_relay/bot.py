@@ -21,9 +21,9 @@ from opencrab.domain.errors import (
 )
 from opencrab.gateways.discord_relay.connection import RelayConnection
 from opencrab.gateways.discord_relay.reading import (
-    relayed_message,
-    relayed_reaction,
-    without_addresses,
+    message_for_discord_relay,
+    reaction_for_discord_relay,
+    relay_message_without_addresses,
 )
 from opencrab.gateways.discord_relay.relay import PAGE, FetchPage, Forward, Relay, RelayMessage
 
@@ -36,7 +36,7 @@ _DISALLOWED_INTENTS = 4014
 _PORTAL = "https://discord.com/developers/applications"
 
 
-def run_relay_bot(connection: RelayConnection) -> None:
+def run_discord_relay_bot(connection: RelayConnection) -> None:
     """Relay until the process is stopped.
 
     Raises Refused if Discord rejects the token or the intents, Unauthenticated if OpenCrab rejects
@@ -154,13 +154,13 @@ class RelayCarrier:
         self._woken.set()
 
     async def _heard(self, event: hikari.MessageCreateEvent) -> None:
-        heard = relayed_message(event.message, self.relay.own_id)
+        heard = message_for_discord_relay(event.message, self.relay.own_id)
         if heard is not None:
             self.relay.add_message(heard)
             self._woken.set()
 
     async def _reacted(self, event: hikari.ReactionAddEvent) -> None:
-        reaction = relayed_reaction(event)
+        reaction = reaction_for_discord_relay(event)
         if reaction is not None and len(self._reactions) < _REACTIONS:
             self._reactions.append(reaction)
             self._woken.set()
@@ -207,7 +207,7 @@ class RelayCarrier:
             if "files" not in heard.body:
                 raise
             # OpenCrab may be of an earlier version than its relay.
-            bring("messages", without_addresses(heard.body), key=key)
+            bring("messages", relay_message_without_addresses(heard.body), key=key)
 
     async def _patiently(self, ask: Callable[[], Any]) -> Any:
         """Call OpenCrab, with retries while it is unavailable; returns None if it rejects the call.
@@ -255,7 +255,7 @@ class RelayCarrier:
     async def _read(self, message: hikari.Message, guild_id: int | None) -> RelayMessage:
         """Convert a fetched message; a system message gets the bot as author, so it is skipped."""
         own_id = self.relay.own_id
-        heard = relayed_message(message, own_id, guild_id=guild_id)
+        heard = message_for_discord_relay(message, own_id, guild_id=guild_id)
         if heard is None:
             channel_id = str(message.channel_id)
             return RelayMessage(
@@ -271,4 +271,4 @@ class RelayCarrier:
             member = await self._bot.rest.fetch_member(guild_id, message.author.id)
         except (hikari.NotFoundError, hikari.ForbiddenError):
             return heard
-        return relayed_message(message, own_id, guild_id=guild_id, member=member) or heard
+        return message_for_discord_relay(message, own_id, guild_id=guild_id, member=member) or heard

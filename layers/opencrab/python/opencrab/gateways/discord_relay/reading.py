@@ -7,8 +7,8 @@ from typing import Any
 
 import hikari
 
-from opencrab.domain.discord.sent_file import FILES, URL_CHARACTERS, sent_file_name
-from opencrab.domain.text.hidden import without_hidden
+from opencrab.domain.discord.sent_file import FILES, URL_CHARACTERS, discord_file_name
+from opencrab.domain.text.hidden import name_without_hidden_text
 from opencrab.gateways.discord_relay.relay import RelayMessage
 
 CHARACTERS = 8_000
@@ -18,7 +18,7 @@ _HEARD = "👍👎🛑"
 _USER = re.compile(r"<@!?(\d+)>")
 
 
-def relayed_message(
+def message_for_discord_relay(
     message: hikari.Message,
     own_id: str,
     *,
@@ -65,7 +65,7 @@ def relayed_message(
     )
 
 
-def relayed_reaction(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
+def reaction_for_discord_relay(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
     """Convert a thumb or a stop sign; None for other reactions."""
     emoji = str(event.emoji_name or "")
     if emoji[:1] not in _HEARD or not emoji:
@@ -86,7 +86,7 @@ def relayed_reaction(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
     }
 
 
-def without_addresses(body: Mapping[str, Any]) -> dict[str, Any]:
+def relay_message_without_addresses(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a message as servers of earlier versions take it: of its files the names only."""
     return {**body, "files": [each["name"] for each in body["files"]]}
 
@@ -95,7 +95,7 @@ def _files(attachments: Sequence[hikari.Attachment]) -> Iterator[dict[str, Any]]
     for each in attachments[:FILES]:
         url = str(each.url)
         yield {
-            "name": _name(sent_file_name(each.filename, each.title or "")) or "?",
+            "name": _name(discord_file_name(each.filename, each.title or "")) or "?",
             "size": max(each.size, 0),
             "url": url if len(url) <= URL_CHARACTERS else "",
         }
@@ -131,6 +131,6 @@ def _display_name(user: hikari.PartialUser) -> str:
 
 def _name(text: str) -> str:
     """Return a name as one line, cut to the maximum length."""
-    plain = without_hidden(unicodedata.normalize("NFC", text))
+    plain = name_without_hidden_text(unicodedata.normalize("NFC", text))
     shown = "".join(c for c in plain if unicodedata.category(c) not in {"Cc", "Cs", "Zl", "Zp"})
     return shown.strip()[:_NAME].strip()

@@ -69,7 +69,7 @@ class Relay:
         spots = [spot for each in presences for spot in each.spots if spot.reads]
         self._everything = frozenset(s.channel_id for s in spots if not s.mentions_only)
         for spot in spots:
-            self.seen.setdefault(spot.channel_id, discord_relay_id_at(now))
+            self.seen.setdefault(spot.channel_id, lowest_discord_relay_id_at(now))
 
     def should_forward(self, heard: RelayMessage) -> bool:
         """Check whether to relay a message: private, naming the bot, or in a fully read channel."""
@@ -152,7 +152,9 @@ class Relay:
         return None
 
     def _fetch(self, channel_id: str, now: datetime) -> FetchPage:
-        after = max(int(self.seen.get(channel_id, "0")), int(discord_relay_id_at(now - OLDEST)))
+        after = max(
+            int(self.seen.get(channel_id, "0")), int(lowest_discord_relay_id_at(now - OLDEST))
+        )
         return FetchPage(channel_id, str(after))
 
     def _advance(self, heard: RelayMessage) -> None:
@@ -160,7 +162,7 @@ class Relay:
         self.seen[heard.channel_id] = str(max(known, int(heard.id)))
 
 
-def discord_relay_id_at(moment: datetime) -> str:
-    """Return the lowest snowflake id of a time; the inverse of `snowflake_time`."""
+def lowest_discord_relay_id_at(moment: datetime) -> str:
+    """Return the lowest snowflake id of a time; the inverse of `time_of_discord_snowflake`."""
     milliseconds = int(moment.timestamp() * 1_000) - _EPOCH_MILLISECONDS
     return str(max(milliseconds, 1) << 22)

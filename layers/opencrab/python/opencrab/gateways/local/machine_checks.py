@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opencrab.adapters.inspection import database
-from opencrab.adapters.inspection.disk import inspect_free_disk_bytes, probe_write
+from opencrab.adapters.inspection.disk import inspect_disk_by_write, inspect_free_disk_bytes
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.installation.findings import Findings
@@ -43,7 +43,7 @@ class MachineChecks:
     data: Path
     now: Callable[[], datetime]
     rotation: "BackupRotation | None" = None
-    write: Callable[[Path], None] = probe_write
+    write: Callable[[Path], None] = inspect_disk_by_write
     free: Callable[[Path], int] = inspect_free_disk_bytes
 
     def of_running(self, findings: Findings) -> Iterator[Check]:
@@ -90,7 +90,7 @@ class MachineChecks:
     def _of_database(self, findings: Findings) -> Generator[Check, None, bool]:
         """Check the database; returns whether it can be read."""
         try:
-            size = database.inspect_database(self.data)
+            size = database.inspect_data_folder_database(self.data)
         except OpenCrabError as error:
             facts = {"why": error.message, "cure": error.cure or "-"}
             yield findings.problem("database", "database_wrong", **facts)
@@ -151,7 +151,7 @@ class MachineChecks:
             yield findings.well("owner_key", "owner_key", path=path)
 
     def _of_backups(self, findings: Findings) -> Iterator[Check]:
-        from opencrab.adapters.backup.manifest import read_manifest  # noqa: PLC0415 - seldom needed
+        from opencrab.adapters.backup.manifest import read_backup_manifest  # noqa: PLC0415 - seldom needed
 
         rotation = self.rotation
         if rotation is None:
@@ -165,7 +165,7 @@ class MachineChecks:
         at, place = found
         facts |= {"at": f"{at:%Y-%m-%d %H:%M} UTC", "every": rotation.every}
         try:
-            read_manifest(place)
+            read_backup_manifest(place)
         except Invalid as error:
             yield findings.problem("backups", "backups_damaged", **facts, why=error.message)
             return

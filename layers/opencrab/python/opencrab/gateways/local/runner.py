@@ -20,15 +20,15 @@ import uvicorn
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
-from opencrab.engine.autonomy.sweep import admit_due_items, run_autonomy_sweep
+from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep, sweep_due_items
 from opencrab.engine.learning.nightly.schedule import (
-    send_nightly_reviews,
-    send_session_count_reviews,
+    send_learning_reviews_by_sessions,
+    send_nightly_learning_reviews,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import is_suspect_delivery, run_turn
+from opencrab.engine.turn.run import is_turn_delivery_suspect, run_turn
 from opencrab.gateways.local.consumer import Consumer
 from opencrab.gateways.local.header_deadline import HeaderDeadlineProtocol
 from opencrab.gateways.local.index_follower import IndexFollower
@@ -266,7 +266,7 @@ class Runner:
             Consumer(
                 "beats",
                 home.beats,
-                partial(deliver_heartbeat, self._runtime),
+                partial(decide_queued_heartbeat, self._runtime),
                 workers=2,
                 visibility=_BEAT_SECONDS,
             ),
@@ -297,7 +297,7 @@ class Runner:
             self._ended.wait(_POLL_SECONDS)
             self._ended.clear()
             try:
-                admit_due_items(self._runtime)
+                sweep_due_items(self._runtime)
             except OpenCrabError as error:
                 log.warning("cannot start due items, retrying: error=%s", error.message)
 
@@ -317,7 +317,7 @@ class Runner:
 
     def _carry(self, run: Run, delivery: Delivery) -> MessageOutcome:
         """Run a turn beside others, or alone if it may have killed the process before."""
-        is_alone = is_suspect_delivery(self._runtime.home.journal, delivery)
+        is_alone = is_turn_delivery_suspect(self._runtime.home.journal, delivery)
         with self._isolation.alone() if is_alone else self._isolation.together():
             return run(self._runtime, delivery, self._pace)
 
@@ -330,7 +330,7 @@ class Runner:
 
     def _nightfall(self) -> None:
         """Queue nightly reviews when a day is over, and then update the prices."""
-        if not send_nightly_reviews(self._runtime) or self._price is None:
+        if not send_nightly_learning_reviews(self._runtime) or self._price is None:
             return
         try:
             self._price(self._runtime)
@@ -347,7 +347,7 @@ class Runner:
                 run_autonomy_sweep(self._runtime)
                 self._nightfall()
                 if due:
-                    send_session_count_reviews(self._runtime)
+                    send_learning_reviews_by_sessions(self._runtime)
                 due = False
                 self._purge()
             except Exception:

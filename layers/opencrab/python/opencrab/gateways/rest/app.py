@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.value import Language
 from opencrab.engine.discord.setup import BotApplication
-from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
+from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals_for_insight
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.discord import interactions as discord_door
 from opencrab.gateways.rest.http import problem
@@ -32,7 +32,7 @@ from opencrab.gateways.rest.http.body import (
     ClientLeft,
     bounded_http_body,
     is_session_upload_path,
-    require_utf8_url,
+    require_utf8_http_url,
 )
 from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.lazy_route import LazyParts
@@ -81,16 +81,16 @@ class RequestGate:
             # Without the query: that of a signed link is a proof.
             log.exception("unexpected error: method=%s, path=%r", scope["method"], scope["path"])
             if not answering.begun:
-                await problem.problem_of_unexpected()(scope, receive, send)
+                await problem.http_problem_of_unexpected()(scope, receive, send)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            require_utf8_url(scope)
+            require_utf8_http_url(scope)
             if scope["app"].state.serves_page and _accepts_page(scope):
                 # Most requests are not for the page, and a cold start does not load it.
-                from opencrab.gateways.rest.page.page_files import page_response  # noqa: PLC0415
+                from opencrab.gateways.rest.page.page_files import browser_page_response  # noqa: PLC0415
 
-                await page_response(scope)(scope, receive, send)
+                await browser_page_response(scope)(scope, receive, send)
                 return
             if scope["path"] not in _KEYLESS_PATHS:
                 headers = scope["headers"]
@@ -100,7 +100,7 @@ class RequestGate:
                 )
             receive = await bounded_http_body(scope, receive, takes_files=_may_send_files(scope))
         except OpenCrabError as error:
-            await problem.problem_of_error(error)(scope, receive, send)
+            await problem.http_problem(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -146,20 +146,20 @@ class _Application(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
             from opencrab.gateways.rest.http.openapi import (  # noqa: PLC0415 - seldom needed
-                http_openapi_document,
+                openapi_document_of_http_routes,
             )
 
-            self.openapi_schema = http_openapi_document(build_routes())
+            self.openapi_schema = openapi_document_of_http_routes(build_rest_routes())
         return self.openapi_schema
 
 
-def create_app(
+def create_rest_app(
     runtime: Runtime,
     *,
     watch: Watch,
     setup: Callable[[Language], dict[str, Any]],
     longest_seconds: int | None = None,
-    machine: ReadMachine = no_machine_vitals,
+    machine: ReadMachine = no_machine_vitals_for_insight,
     bot: BotApplication | None = None,
     interactions: discord_door.Interactions | None = None,
     instance: str | None = None,
@@ -189,12 +189,12 @@ def create_app(
     return app
 
 
-def withhold_page(app: FastAPI) -> None:
+def withhold_page_from_rest_app(app: FastAPI) -> None:
     """Let browsers have no page; the routes stay."""
     app.state.serves_page = False
 
 
-def build_routes() -> FastAPI:
+def build_rest_routes() -> FastAPI:
     """Return all routes and their error handlers, without an installation: what documents need."""
     app = _application()
     app.router.routes.extend(_lazy_parts().routes())
@@ -221,13 +221,13 @@ def _application() -> FastAPI:
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
-    return problem.problem_of_error(cast("OpenCrabError", error))
+    return problem.http_problem(cast("OpenCrabError", error))
 
 
 async def _malformed(_request: Request, error: Exception) -> Response:
-    return problem.problem_of_validation(cast("RequestValidationError", error).errors())
+    return problem.http_problem_of_validation(cast("RequestValidationError", error).errors())
 
 
 async def _unrouted(_request: Request, error: Exception) -> Response:
     stopped = cast("HTTPException", error)
-    return problem.problem_of_status(stopped.status_code, stopped.headers)
+    return problem.http_problem_of_status(stopped.status_code, stopped.headers)

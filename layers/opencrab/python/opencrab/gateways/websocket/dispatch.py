@@ -20,12 +20,12 @@ from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation.live import (
     VisibleKinds,
     WatchTarget,
-    require_watch,
-    visible_session_line_kinds,
+    require_watch_of_conversation,
+    visible_conversation_line_kinds,
 )
 from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_turns_of_message, instruct_session
+from opencrab.engine.turn.admission import admit_guidance_for_turns, admit_turns_of_message
 from opencrab.gateways.websocket import requests
 from opencrab.gateways.websocket.requests import (
     MentorRequest,
@@ -91,8 +91,8 @@ def _begin_subscription(
     home: Home, principal: Principal, watches: Watches, wish: Subscribe
 ) -> dict[str, Any]:
     principal.require(Scope.READ)
-    require_watch(home, principal, wish.watched)
-    sight = visible_session_line_kinds(wish.kinds, is_owner=principal.scope is Scope.OWNER)
+    require_watch_of_conversation(home, principal, wish.watched)
+    sight = visible_conversation_line_kinds(wish.kinds, is_owner=principal.scope is Scope.OWNER)
     place = watches.begin(wish.watched, sight, wish.after)
     found: dict[str, Any] = {"subscribed": True}
     return found | {"after": place} if wish.watched.kind == "session" else found
@@ -134,5 +134,5 @@ def _post_instruction(
         message_id=instruction_id,
         at=now,
     )
-    placed = instruct_session(home, instruction, line)
+    placed = admit_guidance_for_turns(home, instruction, line)
     return {"instruction_id": placed.id, "line": placed.line}

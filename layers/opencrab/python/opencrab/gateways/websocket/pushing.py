@@ -19,13 +19,17 @@ from opencrab.domain.errors import Conflict, NotFound, Unauthenticated, Unavaila
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.key_holders import KeyHolders
-from opencrab.engine.conversation.live import WatchTarget, line_in_feed_entry, session_turn_change
+from opencrab.engine.conversation.live import (
+    WatchTarget,
+    session_line_in_feed_entry,
+    session_turn_change,
+)
 from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.conversation.streamed_answers import StreamedAnswers
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.websocket.connections import (
     ConnectionWatcher,
-    claim_lines_for_watcher,
+    claim_lines_for_websocket,
     close_websocket_connection,
     websocket_connection_id,
     websocket_watch_target,
@@ -79,7 +83,11 @@ class Pusher:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="push") as pool:
             batch = _Batch(pool, deadline, StreamedAnswers(self._runtime.home))
             for session_id, told in by_session.items():
-                lines = [line for entry in told if (line := line_in_feed_entry(entry)) is not None]
+                lines = [
+                    line
+                    for entry in told
+                    if (line := session_line_in_feed_entry(entry)) is not None
+                ]
                 turns = list(self._moved(told))
                 reached = self._session(batch, session_id, lines, turns)
                 self._agents(batch, lines, turns, reached)
@@ -120,7 +128,7 @@ class Pusher:
         streamed = StreamedAnswers(self._runtime.home)
 
         def told(fact: Document) -> Iterator[Event]:
-            for line in claim_lines_for_watcher(self._runtime.home, session_id, fact):
+            for line in claim_lines_for_websocket(self._runtime.home, session_id, fact):
                 if line.sequence <= newest:
                     yield from live_events.events_of_session_line(line)
                 else:
@@ -173,7 +181,7 @@ class Pusher:
             event
             for turn in turns
             if _begins(turn)
-            for event in live_events.session_events_of_turn(turn)
+            for event in live_events.live_session_events_of_turn(turn)
         ]
         ended = [turn for turn in turns if not _begins(turn)]
         if not (lines or turns):
@@ -181,7 +189,7 @@ class Pusher:
 
         def told(watcher: Document) -> Iterator[Event]:
             yield from begun
-            for line in claim_lines_for_watcher(self._runtime.home, session_id, watcher):
+            for line in claim_lines_for_websocket(self._runtime.home, session_id, watcher):
                 yield from batch.streamed.of_line(line, watcher.id)
             yield from _ends(batch, ended, watcher)
 
@@ -193,7 +201,9 @@ class Pusher:
     ) -> None:
         """Send an agent's actions to its watchers, except those who watch the whole session."""
         acting = {line.speaker_id for line in lines if line.from_agent}
-        acting |= {turn.turn.agent_id for turn in turns if live_events.session_events_of_turn(turn)}
+        acting |= {
+            turn.turn.agent_id for turn in turns if live_events.live_session_events_of_turn(turn)
+        }
         for agent_id in sorted(acting):
             own_lines = [line for line in lines if line.from_agent and line.speaker_id == agent_id]
             own_turns = [turn for turn in turns if turn.turn.agent_id == agent_id]
@@ -205,7 +215,7 @@ class Pusher:
             ) -> Iterator[Event]:
                 sight = watcher.read(ConnectionWatcher).visible
                 for turn in filter(_begins, own_turns):
-                    yield from live_events.session_events_of_turn(turn)
+                    yield from live_events.live_session_events_of_turn(turn)
                 for line in filter(sight.shows, own_lines):
                     yield from batch.streamed.of_line(line, watcher.id)
                 yield from _ends(batch, own_turns, watcher)
@@ -259,7 +269,7 @@ def _ends(batch: _Batch, turns: Iterable[TurnMoved], watcher: Document) -> Itera
     for turn in turns:
         if not _begins(turn):
             yield from batch.streamed.of_turn(turn, watcher.id)
-            yield from live_events.session_events_of_turn(turn)
+            yield from live_events.live_session_events_of_turn(turn)
 
 
 def _begins(turn: TurnMoved) -> bool:

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, mod
 
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.domain.value import Identifier, MessageText, Value, is_json
+from opencrab.domain.value import Identifier, MessageText, Value, is_json_value
 from opencrab.engine.conversation.live import WatchTarget
 
 FRAME_BYTES = 32_768
@@ -99,12 +99,12 @@ def websocket_frame_id(text: str) -> str | None:
 def read_websocket_frame(text: str) -> WebSocketRequest:
     """Parse the request in a frame; raises Invalid, TooLarge."""
     if len(text.encode(errors="replace")) > FRAME_BYTES:
-        raise too_large_frame_error()
+        raise _too_large_frame_error()
     try:
         value = json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError):
         raise Invalid("the frame is not JSON", cure="send one JSON object in each frame") from None
-    if not isinstance(value, dict) or not is_json(value):
+    if not isinstance(value, dict) or not is_json_value(value):
         raise Invalid(
             "the frame is not a valid JSON object", cure="send one JSON object in each frame"
         )
@@ -114,7 +114,7 @@ def read_websocket_frame(text: str) -> WebSocketRequest:
         raise _invalid_request_error(error) from None
 
 
-def too_large_frame_error() -> TooLarge:
+def _too_large_frame_error() -> TooLarge:
     """Return the error for a frame above the size limit."""
     return TooLarge(f"a frame has more than {FRAME_BYTES} bytes", cure="send a smaller frame")
 

@@ -17,11 +17,15 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.world.binding import WorldEnvelope, WorldRole
 from opencrab.domain.world.catalogue import (
     inbound_world_messages,
-    outbound_message_by_code,
+    outbound_world_message_by_code,
     outbound_world_messages,
     world_value_from_wire,
 )
-from opencrab.domain.world.demo.rules import admit_citizens, answer_citizen, begin_next_hour
+from opencrab.domain.world.demo.rules import (
+    admit_demo_world_citizens,
+    answer_demo_world_citizen,
+    begin_next_hour_of_demo_world,
+)
 from opencrab.domain.world.demo.state import DemoCitizen, DemoMessage, DemoState
 from opencrab.engine.world.connection import GATEWAY, JOIN
 from opencrab.ports.clock import Clock
@@ -157,7 +161,7 @@ class _Session:
             )
             for each in citizens
         ]
-        after, messages = admit_citizens(world.state, found)
+        after, messages = admit_demo_world_citizens(world.state, found)
         if messages:
             world.change(after, messages)
         world.tell("joined", {"count": len(found)})
@@ -169,7 +173,7 @@ class _Session:
             if not world.store.open_mail(1):
                 world.stopping.set()
             return not world.stopping.is_set()
-        world.change(*begin_next_hour(world.state))
+        world.change(*begin_next_hour_of_demo_world(world.state))
         self._next_hour = self._now() + world.hour_seconds * _MS
         world.tell("hour", {"state": world.state})
         return True
@@ -232,7 +236,7 @@ class _Session:
         citizen = world.state.citizens.get(told.sender)
         if citizen is None or not world.envelopes.is_signed_by(opened, citizen.public_key):
             raise Refused("the sender is no citizen, or the signature is another's")
-        message = outbound_message_by_code(told.code)
+        message = outbound_world_message_by_code(told.code)
         if told.world_id != world.state.world_id or message is None:
             raise Invalid("this message is for another world, or of no known kind")
         if message.other != told.recipient:
@@ -245,7 +249,9 @@ class _Session:
         if citizen.status is not AgentStatus.ACTIVE:
             raise Refused("the sender is not active")
         body = world_value_from_wire(told.body)
-        after, messages = answer_citizen(world.state, told.sender, told.nonce, message.name, body)
+        after, messages = answer_demo_world_citizen(
+            world.state, told.sender, told.nonce, message.name, body
+        )
         world.change(after, messages, (told.nonce, digest))
 
     def _answer(self, kind: str, digest: str, **content: str) -> None:

@@ -49,7 +49,7 @@ class SearchHit:
     taint: bool = False
 
 
-def search_excerpt_line(row: SearchRow) -> str:
+def memory_search_excerpt_line(row: SearchRow) -> str:
     """Format a row for an excerpt: one line, whatever its text and speaker contain."""
     text, speaker = (" ".join(each.split()) for each in (row.text, row.speaker))
     if len(text) > EXCERPT_CHARACTERS:

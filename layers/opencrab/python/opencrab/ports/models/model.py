@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
-from opencrab.domain.agents.agent import Agent, aliases_selectable_by_agent
+from opencrab.domain.agents.agent import Agent, agent_selectable_aliases
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing
@@ -63,12 +63,12 @@ LABELS: dict[bool, type[PromptText]] = {True: PromptText, False: TrustedText}
 """Labels a text by whether its record is tainted."""
 
 
-def label_text_for_model(text: str, *, tainted: bool) -> PromptText:
+def label_text_for_model_call(text: str, *, tainted: bool) -> PromptText:
     """Label a text by whether its record is tainted."""
     return LABELS[tainted](text)
 
 
-def join_texts_for_model(separator: str, parts: Iterable[PromptText]) -> PromptText:
+def join_texts_for_model_call(separator: str, parts: Iterable[PromptText]) -> PromptText:
     """Join the parts that are not empty; the whole is tainted if one of them is."""
     said, label = list[str](), _VOUCHED
     for part in parts:
@@ -78,7 +78,7 @@ def join_texts_for_model(separator: str, parts: Iterable[PromptText]) -> PromptT
     return label(separator.join(said))
 
 
-def fill_template_for_model(template: str, **facts: PromptText | float) -> PromptText:
+def fill_model_template(template: str, **facts: PromptText | float) -> PromptText:
     """Fill a template of our own with labelled texts and numbers, as `str.format` does."""
     label = _VOUCHED
     for fact in facts.values():
@@ -181,7 +181,7 @@ labelled_request: _MakeRequest = ChatRequest
 """Makes a request; the engine makes messages, results and requests by these three names alone."""
 
 
-def is_tainted_model_request(request: ChatRequest) -> bool:
+def is_model_request_tainted(request: ChatRequest) -> bool:
     """Check whether words from outside are in a request; a text without a label counts as such."""
     if getattr(request.system, "tainted", True):
         return True
@@ -354,7 +354,7 @@ def selectable_model_choices(
     Each is configured and has a price, supports tool calls, and is private if the agent is.
     """
     found = dict[str, ModelInfo]()
-    for alias in aliases_selectable_by_agent(agent, models.routing):
+    for alias in agent_selectable_aliases(agent, models.routing):
         if among is not None and alias not in among:
             continue
         try:

@@ -24,7 +24,7 @@ from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis
 from opencrab.domain.money.budget import Limits
-from opencrab.domain.text.visible import visible_line
+from opencrab.domain.text.visible import text_line_showing_hidden
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
@@ -109,12 +109,12 @@ class ActionContext:
         return agent_time_zone(self.agent, self.reach.time_zone)
 
 
-def never_ends_turn(_arguments: Any, _result: ActionResult) -> bool:
+def action_never_ends_turn(_arguments: Any, _result: ActionResult) -> bool:
     """Return False: the default of `Action.ends_turn`."""
     return False
 
 
-def always_available(_agent: Agent, _routing: Routing) -> bool:
+def _always_available(_agent: Agent, _routing: Routing) -> bool:
     """Return True: the default of `Action.offered`."""
     return True
 
@@ -170,11 +170,11 @@ class Action:
     run: Run
     descriptions: dict[Language, str]
     sentences: dict[Language, str]
-    ends_turn: EndsTurn = never_ends_turn
+    ends_turn: EndsTurn = action_never_ends_turn
     prepare: Prepare | None = None
     touches: Callable[[Any], str] | None = None
     targets: TargetsOf | None = None
-    offered: Offered = always_available
+    offered: Offered = _always_available
     impact_of: ImpactOf | None = None
     change: ChangeOf | None = None
     permit: PermitOf | None = None
@@ -196,7 +196,7 @@ class Action:
         return self.sentences[language].format_map(_Shown(arguments))
 
 
-def turn_action_error_sentence(error: OpenCrabError) -> str:
+def turn_call_error_sentence(error: OpenCrabError) -> str:
     """Return an error's message and cure in one line, for a model."""
     return f"{error.message}: {error.cure}" if error.cure else error.message
 
@@ -220,7 +220,7 @@ class _Shown(dict[str, str]):
         return "…"
 
 
-def json_byte_count(value: Any) -> int:
+def byte_count_of_turn_json(value: Any) -> int:
     """Return the size of a value as JSON, in bytes."""
     return len(json.dumps(value, ensure_ascii=False).encode())
 
@@ -240,7 +240,7 @@ def one_line(value: Any, limit: int = 80) -> str:
 def one_visible_line(value: Any, limit: int = 80) -> str:
     """Format a value as `one_line`, with hidden characters written out instead of left out."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    joined = visible_line(_SPACES.sub(" ", text[: limit * 4]).strip(" "))
+    joined = text_line_showing_hidden(_SPACES.sub(" ", text[: limit * 4]).strip(" "))
     return joined if len(joined) <= limit else f"{joined[: limit - 1]}…"
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from opencrab.domain.conversation.message import Instruction, Line, Utterance
 from opencrab.domain.conversation.session import Session, SessionChange
-from opencrab.domain.conversation.unanswered import UnansweredMessage, with_message
+from opencrab.domain.conversation.unanswered import UnansweredMessage, with_unanswered_message
 from opencrab.domain.document import Document
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.money.budget import BudgetDraw
@@ -41,7 +41,7 @@ class AdmittedMessage:
         if not self.person:
             return session
         asked = UnansweredMessage(self.person, tuple(turn.id for turn in self.turns))
-        return session.replaced(unanswered=with_message(session.unanswered, asked))
+        return session.replaced(unanswered=with_unanswered_message(session.unanswered, asked))
 
 
 @dataclass(frozen=True)

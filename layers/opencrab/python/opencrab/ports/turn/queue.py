@@ -65,7 +65,7 @@ class Queue(Protocol):
         """Return dead letters, newest first: body and reason."""
 
 
-def check_turn_queue_delay(seconds: int, *, ordered: bool) -> None:
+def require_turn_queue_delay(seconds: int, *, ordered: bool) -> None:
     """Raise Invalid for a delay that a queue of this kind does not support."""
     if not seconds:
         return

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.domain.workspace.path import path_collision_key
+from opencrab.domain.workspace.path import workspace_path_collision_key
 from opencrab.ports.workspace.files import FileInfo
 
 GRACE = timedelta(minutes=15)
@@ -121,4 +121,4 @@ def file_name_taken_error(path: str, existing: str, *, is_folder: bool) -> Inval
 
 def twin_file_names(path: str) -> tuple[str, ...]:
     """Return each part of a path in the form that it shares with names that look the same."""
-    return tuple(map(path_collision_key, path.split("/")))
+    return tuple(map(workspace_path_collision_key, path.split("/")))

@@ -8,13 +8,13 @@ from pynamodb.expressions.operand import Path
 from opencrab.adapters.dynamodb.item import (
     Schema,
     item_time_to_live,
-    to_attribute,
+    to_dynamodb_attribute,
     to_item_microseconds,
 )
 from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
     Table,
-    attribute_changes,
+    dynamodb_attribute_changes,
     item_absent,
     put_item,
     update_item,
@@ -40,7 +40,7 @@ class DynamoIdempotency:
             "expires_at": to_item_microseconds(until),
             "ttl": item_time_to_live(until),
         }
-        token = to_attribute(secrets.token_hex(8))
+        token = to_dynamodb_attribute(secrets.token_hex(8))
         item = SCHEMA.encode_item(_partition(key), HEAD, fields) | {"begun": token}
         # DynamoDB removes what has expired within days, not at once; and the network may carry this
         # very write twice.
@@ -63,7 +63,7 @@ class DynamoIdempotency:
         return None
 
     def finish(self, key: str, status: int, body: str) -> None:
-        change = attribute_changes({"status": status, "body": body})
+        change = dynamodb_attribute_changes({"status": status, "body": body})
         try:
             self._table.write(update_item(_partition(key), HEAD, change, Path("pk").exists()))
         except (ConditionFailed, TooLarge):

@@ -18,7 +18,7 @@ from opencrab.domain.access.principal import (
     ADDED_LATER,
     ApiKey,
     key_to_revoke,
-    remaining_owner,
+    remaining_owner_key,
 )
 from opencrab.domain.errors import Conflict, Unavailable
 
@@ -65,7 +65,7 @@ class DynamoKeys:
             key = key_to_revoke(keys, key_id)
             revoked = key.replaced(revoked_at=key.revoked_at or now)
             writes = [put_item(api_key_to_dynamodb_item(revoked), _same_body(key))]
-            other = remaining_owner(keys, key) if keep_last_owner else None
+            other = remaining_owner_key(keys, key) if keep_last_owner else None
             if other is not None:
                 writes.append(check_item(_partition(other.hash), HEAD, _same_body(other)))
             try:

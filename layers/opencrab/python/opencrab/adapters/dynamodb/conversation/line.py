@@ -17,7 +17,9 @@ def line_to_dynamodb_item(line: Line) -> Item:
     """Serialize a line to an item; the key's fields are left out of the body."""
     body = line.model_dump_json(exclude={"session_id", "sequence"}, exclude_defaults=True)
     return SCHEMA.encode_item(
-        dynamodb_session_partition(line.session_id), line_sort_key(line.sequence), {"body": body}
+        dynamodb_session_partition(line.session_id),
+        dynamodb_line_sort_key(line.sequence),
+        {"body": body},
     )
 
 
@@ -31,12 +33,12 @@ def line_from_dynamodb_item(item: Item) -> Line:
     return Line.model_validate(json.loads(fields["body"]) | place)
 
 
-def put_new_line(line: Line) -> Write:
+def put_line_in_dynamodb(line: Line) -> Write:
     """Return the write that stores a line, on condition that it does not exist."""
     return put_item(line_to_dynamodb_item(line), item_absent())
 
 
-def number_session_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
+def number_dynamodb_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
     """Number new lines, starting after their session's last sequence."""
     return tuple(
         line.replaced(
@@ -47,12 +49,12 @@ def number_session_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
     )
 
 
-def line_sort_key(sequence: int) -> str:
+def dynamodb_line_sort_key(sequence: int) -> str:
     """Return the sort key of a line in its session's partition."""
     return f"L#{sequence:0{_DIGITS}d}"
 
 
-def lines_between(
+def query_dynamodb_lines_between(
     table: Table,
     session_id: str,
     bounds: tuple[int, int | None],
@@ -62,7 +64,10 @@ def lines_between(
 ) -> tuple[Line, ...]:
     """Query a session's lines with after < sequence < before; `bounds` is (after, before)."""
     after, before = bounds
-    low, high = line_sort_key(after + 1), line_sort_key(LAST if before is None else before - 1)
+    low, high = (
+        dynamodb_line_sort_key(after + 1),
+        dynamodb_line_sort_key(LAST if before is None else before - 1),
+    )
     if low > high:
         return ()
     items = table.query(

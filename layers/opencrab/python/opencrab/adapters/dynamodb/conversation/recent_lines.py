@@ -7,8 +7,8 @@ from threading import Lock
 
 from opencrab.adapters.dynamodb.conversation.line import (
     LAST,
+    dynamodb_line_sort_key,
     line_from_dynamodb_item,
-    line_sort_key,
 )
 from opencrab.adapters.dynamodb.conversation.session import (
     CountedSession,
@@ -71,7 +71,7 @@ class LineCache:
                 self._bytes -= gone.size
 
 
-def newest_lines(
+def newest_dynamodb_lines(
     table: Table, seen: SessionCache, recent: LineCache, session_id: str, limit: int
 ) -> tuple[Line, ...]:
     """Return a session's newest lines, newest first; query only those that are not cached.
@@ -87,7 +87,7 @@ def newest_lines(
     first = known[-1].sequence + 1 if known else 1
 
     def read(*, consistent: bool) -> tuple[Line, ...]:
-        low, high = line_sort_key(first), line_sort_key(LAST)
+        low, high = dynamodb_line_sort_key(first), dynamodb_line_sort_key(LAST)
         items = table.query(
             dynamodb_session_partition(session_id),
             low,

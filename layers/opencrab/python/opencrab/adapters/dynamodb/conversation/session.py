@@ -16,20 +16,23 @@ from pynamodb.expressions.operand import Path
 from opencrab.adapters.dynamodb.document import document_from_dynamodb_item as document_from_item
 from opencrab.adapters.dynamodb.document import dynamodb_document_key
 from opencrab.adapters.dynamodb.item import Item, Schema, item_shard, item_with_defaults
-from opencrab.adapters.dynamodb.listing import page_of_items
+from opencrab.adapters.dynamodb.listing import page_of_dynamodb_items
 from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
     Table,
     Write,
-    all_conditions,
-    attribute_changes,
+    dynamodb_attribute_changes,
     item_absent,
+    join_dynamodb_conditions,
     put_item,
     update_item,
 )
 from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.conversation.unanswered import decode_unanswered, encode_unanswered_messages
+from opencrab.domain.conversation.unanswered import (
+    decode_messages_left_unanswered,
+    encode_messages_left_unanswered,
+)
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 
@@ -121,21 +124,21 @@ class DynamoSessions:
         return session
 
     def get(self, session_id: str) -> Session:
-        return fetch_session(self._table, self._seen, session_id).session
+        return get_dynamodb_session(self._table, self._seen, session_id).session
 
     def get_with_access(self, session_id: str) -> tuple[Session, SessionAccess]:
         stored = (dynamodb_session_partition(session_id), HEAD)
         beside = dynamodb_document_key(INSTALLATION_FACTS, SESSION_ACCESS, session_id)
         found = self._table.get_many((stored, beside))
         if stored not in found:
-            raise missing_session_error(session_id)
+            raise no_session_in_dynamodb_error(session_id)
         session = self._seen.note(session_from_dynamodb_item(found[stored])).session
         if beside not in found:
             return session, SessionAccess()
         return session, document_from_item(found[beside]).read(SessionAccess)
 
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
-        keys = page_of_items(self._table, LIST, f"SESSION#{after or ''}", limit)
+        keys = page_of_dynamodb_items(self._table, LIST, f"SESSION#{after or ''}", limit)
         found = self._table.get_many([(pk, HEAD) for pk in keys])
         counted = (
             session_from_dynamodb_item(found[pk, HEAD]) for pk in keys if (pk, HEAD) in found
@@ -165,7 +168,7 @@ class DynamoSessions:
 
     def _changed(self, session_id: str, change: Callable[[Session], Session]) -> Session:
         for _ in range(ATTEMPTS):
-            known = fetch_session(self._table, self._seen, session_id)
+            known = get_dynamodb_session(self._table, self._seen, session_id)
             session = change(known.session)
             if session is known.session:
                 return session
@@ -175,7 +178,7 @@ class DynamoSessions:
             except ConditionFailed:
                 continue
             return self._seen.note(after).session
-        raise busy_session_error(session_id)
+        raise busy_dynamodb_session(session_id)
 
 
 def session_to_dynamodb_item(counted: CountedSession) -> Item:
@@ -190,15 +193,15 @@ def session_from_dynamodb_item(item: Item) -> CountedSession:
     fields = SCHEMA.decode_item(item)
     session = Session.model_validate_json(fields["body"])
     if waiting := fields.get("unanswered"):
-        session = session.replaced(unanswered=decode_unanswered(waiting))
+        session = session.replaced(unanswered=decode_messages_left_unanswered(waiting))
     return CountedSession(session, fields["lines"], fields["version"], fields.get("redactions", 0))
 
 
-def fetch_session(table: Table, seen: SessionCache, session_id: str) -> CountedSession:
+def get_dynamodb_session(table: Table, seen: SessionCache, session_id: str) -> CountedSession:
     """Read a session with its counts; raise NotFound."""
     item = table.get(dynamodb_session_partition(session_id), HEAD)
     if item is None:
-        raise missing_session_error(session_id)
+        raise no_session_in_dynamodb_error(session_id)
     return seen.note(session_from_dynamodb_item(item))
 
 
@@ -209,9 +212,14 @@ def dynamodb_session_update(known: CountedSession, after: CountedSession) -> Wri
     changed = {name: value for name, value in fields.items() if before[name] != value}
     # Every change counts the version on, appended lines among them: one condition for all that is
     # known. What newer code wrote is left to it.
-    condition = all_conditions(Path("version") == known.version, Path("schema") <= SCHEMA.version)
+    condition = join_dynamodb_conditions(
+        Path("version") == known.version, Path("schema") <= SCHEMA.version
+    )
     return update_item(
-        dynamodb_session_partition(known.session.id), HEAD, attribute_changes(changed), condition
+        dynamodb_session_partition(known.session.id),
+        HEAD,
+        dynamodb_attribute_changes(changed),
+        condition,
     )
 
 
@@ -220,12 +228,12 @@ def dynamodb_session_partition(session_id: str) -> str:
     return f"SESSION#{session_id}"
 
 
-def missing_session_error(session_id: str) -> NotFound:
+def no_session_in_dynamodb_error(session_id: str) -> NotFound:
     """Return the error for a session that does not exist."""
     return NotFound(f"there is no session {session_id!r}", cure="list them with GET /api/sessions")
 
 
-def busy_session_error(session_id: str) -> Unavailable:
+def busy_dynamodb_session(session_id: str) -> Unavailable:
     """Return the error for too many concurrent updates of one session."""
     return Unavailable(
         f"session {session_id!r} has too many concurrent updates; retries exhausted",
@@ -240,6 +248,6 @@ def _fields(counted: CountedSession) -> dict[str, str | int]:
         "lines": counted.lines,
         "version": counted.version,
         "redactions": counted.redactions,
-        "unanswered": encode_unanswered_messages(session.unanswered),
+        "unanswered": encode_messages_left_unanswered(session.unanswered),
         "list": f"{LIST}#{item_shard(dynamodb_session_partition(session.id))}",
     }

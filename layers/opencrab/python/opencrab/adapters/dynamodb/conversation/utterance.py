@@ -11,10 +11,10 @@ from opencrab.adapters.dynamodb.item import (
     Schema,
     item_shard,
     item_time_to_live,
-    to_attribute,
+    to_dynamodb_attribute,
     to_item_microseconds,
 )
-from opencrab.adapters.dynamodb.listing import dynamodb_due_items, readable_items
+from opencrab.adapters.dynamodb.listing import decode_dynamodb_items, dynamodb_due_items
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, item_absent, put_item
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
@@ -40,18 +40,18 @@ class DynamoOutbox:
 
     def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
         # The network may carry this very mark twice: then the second holds as well.
-        token = to_attribute(secrets.token_hex(8))
+        token = to_dynamodb_attribute(secrets.token_hex(8))
         holds = (Path("state") == expected.value) | (Path("mark") == token)
         try:
             self._table.write(
-                put_item(utterance_to_dynamodb_item(utterance) | {"mark": token}, holds)
+                put_item(_utterance_to_dynamodb_item(utterance) | {"mark": token}, holds)
             )
         except ConditionFailed:
             return False
         return True
 
     def list_unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
-        found = readable_items(
+        found = decode_dynamodb_items(
             utterance_from_dynamodb_item,
             dynamodb_due_items(self._table, DUE, to_item_microseconds(before)),
         )
@@ -59,7 +59,7 @@ class DynamoOutbox:
         return tuple(islice(late, limit))
 
 
-def utterance_to_dynamodb_item(utterance: Utterance) -> Item:
+def _utterance_to_dynamodb_item(utterance: Utterance) -> Item:
     """Serialize an utterance to an item; an undelivered one is listed as due, others expire."""
     fields: dict[str, object] = {
         "body": utterance.model_dump_json(),
@@ -78,9 +78,9 @@ def utterance_from_dynamodb_item(item: Item) -> Utterance:
     return Utterance.model_validate_json(SCHEMA.decode_item(item)["body"])
 
 
-def put_new_utterance(utterance: Utterance) -> Write:
+def put_utterance_in_dynamodb(utterance: Utterance) -> Write:
     """Return the write that stores an utterance, on condition that it does not exist."""
-    return put_item(utterance_to_dynamodb_item(utterance), item_absent())
+    return put_item(_utterance_to_dynamodb_item(utterance), item_absent())
 
 
 def query_utterance_items(table: Table, target: str, turn_id: str) -> list[Item]:

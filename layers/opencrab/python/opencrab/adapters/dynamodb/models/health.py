@@ -1,12 +1,12 @@
 """How providers fare, on the board that every turn reads before its next model call."""
 
-from opencrab.adapters.dynamodb.item import to_attribute
+from opencrab.adapters.dynamodb.item import to_dynamodb_attribute
 from opencrab.adapters.dynamodb.money.board import (
     HEALTH,
     PARTITION,
     SCHEMA,
     SWITCH,
-    read_budget_board,
+    read_dynamodb_budgets,
 )
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, item_key
 from opencrab.domain.models.health import BreakerState
@@ -19,7 +19,7 @@ class DynamoHealths:
         self._table = table
 
     def all(self) -> dict[str, BreakerState]:
-        return read_budget_board(self._table).health()
+        return read_dynamodb_budgets(self._table).health()
 
     def put(self, provider: str, health: BreakerState, before: BreakerState | None) -> bool:
         values = {":health": health.model_dump_json()}
@@ -44,7 +44,7 @@ def _update(provider: str, change: str, values: dict[str, str], condition: str =
         "UpdateExpression": f"{change}#schema = :schema",
         "ExpressionAttributeNames": {"#health": f"{HEALTH}{provider}", "#schema": "schema"},
         "ExpressionAttributeValues": {
-            name: to_attribute(value)
+            name: to_dynamodb_attribute(value)
             for name, value in {**values, ":schema": SCHEMA.version}.items()
         },
     }

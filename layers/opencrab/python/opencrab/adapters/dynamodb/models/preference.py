@@ -5,7 +5,7 @@ import json
 from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb.item import Item, Schema
-from opencrab.adapters.dynamodb.money.board import budget_settings_changed
+from opencrab.adapters.dynamodb.money.board import dynamodb_settings_version_write
 from opencrab.adapters.dynamodb.table import Cancelled, Table, item_absent, put_item
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.preferences import Preferences
@@ -26,7 +26,7 @@ class DynamoPreferences:
         return (
             StoredPreferences(Preferences())
             if item is None
-            else model_preferences_from_dynamodb_item(item)
+            else _model_preferences_from_dynamodb_item(item)
         )
 
     def save(self, preferences: Preferences, version: int) -> StoredPreferences:
@@ -34,8 +34,8 @@ class DynamoPreferences:
         known = Path("version") == version if version else item_absent()
         try:
             self._table.transact(
-                put_item(model_preferences_to_dynamodb_item(saved), known),
-                budget_settings_changed(saved.version),
+                put_item(_model_preferences_to_dynamodb_item(saved), known),
+                dynamodb_settings_version_write(saved.version),
             )
         except Cancelled:
             raise Conflict(
@@ -45,13 +45,13 @@ class DynamoPreferences:
         return saved
 
 
-def model_preferences_to_dynamodb_item(stored: StoredPreferences) -> Item:
+def _model_preferences_to_dynamodb_item(stored: StoredPreferences) -> Item:
     """Serialize the preferences to an item; raise Invalid if they are too large."""
     fields = {"body": stored.preferences.document(), "version": stored.version}
     return SCHEMA.encode_item(PARTITION, DOCUMENT, fields)
 
 
-def model_preferences_from_dynamodb_item(item: Item) -> StoredPreferences:
+def _model_preferences_from_dynamodb_item(item: Item) -> StoredPreferences:
     """Deserialize the preferences from an item."""
     fields = SCHEMA.decode_item(item)
     return StoredPreferences(Preferences.read(json.loads(fields["body"])), fields["version"])

@@ -17,7 +17,7 @@ from opencrab.adapters.dynamodb.item import (
     from_item_microseconds,
     to_item_microseconds,
 )
-from opencrab.adapters.dynamodb.table import Table, Write, attribute_changes, update_item
+from opencrab.adapters.dynamodb.table import Table, Write, dynamodb_attribute_changes, update_item
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import MicroUsd
@@ -90,37 +90,39 @@ class DynamoSwitches:
         )
 
     def is_frozen(self, scope: str) -> bool:
-        return read_budget_board(self._table).first_frozen_scope(scope) is not None
+        return read_dynamodb_budgets(self._table).first_frozen_scope(scope) is not None
 
     def all_frozen(self) -> tuple[str, ...]:
-        return tuple(sorted(read_budget_board(self._table).all_frozen()))
+        return tuple(sorted(read_dynamodb_budgets(self._table).all_frozen()))
 
 
-def read_budget_board(table: Table) -> DynamoSwitchboard:
+def read_dynamodb_budgets(table: Table) -> DynamoSwitchboard:
     """Read the item with a strongly consistent read."""
     item = table.get(PARTITION, SWITCH)
     return DynamoSwitchboard({} if item is None else SCHEMA.decode_item(item))
 
 
-def instruction_write(at: datetime) -> Write:
+def dynamodb_instruction_time_write(at: datetime) -> Write:
     """Return the write that records the time of the newest instruction."""
     return _noting(instructed_at=to_item_microseconds(at))
 
 
-def limits_write(changes: Mapping[str, MicroUsd | None]) -> Write:
+def dynamodb_budget_limits_write(changes: Mapping[str, MicroUsd | None]) -> Write:
     """Return the write that sets limits; None restores the configured limit."""
     return _noting(**{f"{LIMIT}{name}": limit for name, limit in changes.items()})
 
 
-def budget_settings_changed(version: int) -> Write:
+def dynamodb_settings_version_write(version: int) -> Write:
     """Return the write that records the newest version of the settings."""
     return _noting(settings_version=version)
 
 
-def budget_scopes_of(agent_id: str) -> tuple[str, str]:
+def dynamodb_freeze_scopes(agent_id: str) -> tuple[str, str]:
     """Return the scopes whose freeze applies to an agent."""
     return INSTALLATION, agent_id
 
 
 def _noting(**noted: str | int | None) -> Write:
-    return update_item(PARTITION, SWITCH, attribute_changes({**noted, "schema": SCHEMA.version}))
+    return update_item(
+        PARTITION, SWITCH, dynamodb_attribute_changes({**noted, "schema": SCHEMA.version})
+    )

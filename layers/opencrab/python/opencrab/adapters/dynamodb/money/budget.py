@@ -7,7 +7,10 @@ from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
 from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live
-from opencrab.adapters.dynamodb.money.board import limits_write, read_budget_board
+from opencrab.adapters.dynamodb.money.board import (
+    dynamodb_budget_limits_write,
+    read_dynamodb_budgets,
+)
 from opencrab.adapters.dynamodb.table import Table, Write, update_item
 from opencrab.domain.errors import Exhausted
 from opencrab.domain.money.budget import BudgetDraw, budget_exhausted_error, budget_limit_changes
@@ -28,21 +31,21 @@ class DynamoBudgets:
         return 0 if item is None else int(SCHEMA.decode_item(item)["drawn"])
 
     def limits(self) -> dict[str, MicroUsd]:
-        return read_budget_board(self._table).limits()
+        return read_dynamodb_budgets(self._table).limits()
 
     def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
         checked = budget_limit_changes(changes)
         if checked:
-            self._table.write(limits_write(checked))
+            self._table.write(dynamodb_budget_limits_write(checked))
 
 
-def refused_draw_error(draw: BudgetDraw, stored: Item | None) -> Exhausted:
+def refused_dynamodb_draw_error(draw: BudgetDraw, stored: Item | None) -> Exhausted:
     """Return Exhausted for a draw whose condition failed, with the amount drawn before."""
     drawn = None if stored is None else int(SCHEMA.decode_item(stored)["drawn"])
     return budget_exhausted_error(draw, drawn)
 
 
-def budget_draw_write(draw: BudgetDraw, at: datetime) -> Write:
+def dynamodb_budget_draw_write(draw: BudgetDraw, at: datetime) -> Write:
     """Return the update of a day's budget; raise Exhausted if the draw alone exceeds the limit."""
     values = {"schema": SCHEMA.version, "ttl": item_time_to_live(at.astimezone(UTC) + LIFE)}
     change = Update(*(Path(name).set(value) for name, value in values.items()))

@@ -62,7 +62,7 @@ class Writes:
         stop = self._judged_header(refusal) if HEADER in refusal.failed else self._after.stop
         for draw, place in zip(self._change.draws, self.draws, strict=True):
             if place in refusal.failed:
-                raise budgets.refused_draw_error(draw, refusal.failed[place])
+                raise budgets.refused_dynamodb_draw_error(draw, refusal.failed[place])
         for fact, place in zip(self._change.facts, self.facts, strict=True):
             if place in refusal.failed:
                 raise stale_document_error(fact)
@@ -78,7 +78,7 @@ class Writes:
     def _judged_header(self, refusal: Cancelled) -> Stop | None:
         item = refusal.failed[HEADER]
         if item is None:
-            raise headers.missing_turn_error(self._after.id)
+            raise headers.no_turn_in_dynamodb_error(self._after.id)
         stored = headers.turn_from_dynamodb_item(item)
         if (
             stored.epoch != self._after.epoch
@@ -100,18 +100,18 @@ class Writes:
         change, turn = self._change, self._after
         at = change.at or turn.created_at
         stopped = change.unless_stopped
-        owned = headers.turn_ownership_condition(turn, change.expected, unless_stopped=stopped)
+        owned = headers.dynamodb_turn_owner_condition(turn, change.expected, unless_stopped=stopped)
         # Put whole: of what others write meanwhile only `stop` must not be lost, and the condition
         # holds it (ADR 0009).
         yield put_item(headers.turn_to_dynamodb_item(turn), owned)
         for draw in change.draws:
-            yield budgets.budget_draw_write(draw, at)
-        yield from fact_items.document_writes(change.facts)
+            yield budgets.dynamodb_budget_draw_write(draw, at)
+        yield from fact_items.dynamodb_document_writes(change.facts)
         if self._known is not None and self.grown is not None:
             yield sessions.dynamodb_session_update(self._known, self.grown)
             yield from map(
-                line_items.put_new_line,
-                line_items.number_session_lines(change.lines, self._known.lines),
+                line_items.put_line_in_dynamodb,
+                line_items.number_dynamodb_lines(change.lines, self._known.lines),
             )
         yield from self._new(at)
 
@@ -119,11 +119,11 @@ class Writes:
         change = self._change
         # Put if absent: a step is recorded once, however often it is carried out (ADR 0004).
         for record in change.records:
-            yield records.put_new_turn_record(self._after.id, record, at)
-        yield from map(utterances.put_new_utterance, change.utterances)
+            yield records.put_record_in_dynamodb(self._after.id, record, at)
+        yield from map(utterances.put_utterance_in_dynamodb, change.utterances)
         yield from map(due_items.put_new_due_item, change.due)
-        yield from (ledger.put_new_usage_row(row, self._calls_kept) for row in change.usage)
-        yield from tallies.usage_counter_writes(change.usage, at, self._seen)
+        yield from (ledger.put_usage_row_in_dynamodb(row, self._calls_kept) for row in change.usage)
+        yield from tallies.dynamodb_usage_counter_writes(change.usage, at, self._seen)
 
 
 def _advance_counts(change: TurnChange, known: CountedSession) -> CountedSession:

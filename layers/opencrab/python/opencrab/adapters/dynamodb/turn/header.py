@@ -20,8 +20,8 @@ from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
     Table,
     Write,
-    all_conditions,
-    attribute_changes,
+    dynamodb_attribute_changes,
+    join_dynamodb_conditions,
     put_item,
     update_item,
 )
@@ -43,7 +43,7 @@ _RUNNING = TurnStatus.RUNNING.value
 _ALIVE = (TurnStatus.QUEUED, TurnStatus.RUNNING)
 
 
-def turn_partition(turn_id: str) -> str:
+def dynamodb_turn_partition(turn_id: str) -> str:
     """Return the partition key of a turn's header and records."""
     return f"TURN#{turn_id}"
 
@@ -60,7 +60,7 @@ def turn_to_dynamodb_item(turn: Turn) -> Item:
         at: datetime | None = getattr(turn, name)
         fields[name] = None if at is None else to_item_microseconds(at)
     return SCHEMA.encode_item(
-        turn_partition(turn.id), HEADER, fields | _index(turn) | _expiry(turn)
+        dynamodb_turn_partition(turn.id), HEADER, fields | _index(turn) | _expiry(turn)
     )
 
 
@@ -77,19 +77,19 @@ def turn_from_dynamodb_item(item: Item) -> Turn:
     return Turn(id=fields["pk"].removeprefix("TURN#"), **known)
 
 
-def fetch_turn_header(table: Table, turn_id: str) -> Turn:
+def get_dynamodb_turn(table: Table, turn_id: str) -> Turn:
     """Read a header; raise NotFound."""
-    item = table.get(turn_partition(turn_id), HEADER)
+    item = table.get(dynamodb_turn_partition(turn_id), HEADER)
     if item is None:
-        raise missing_turn_error(turn_id)
+        raise no_turn_in_dynamodb_error(turn_id)
     return turn_from_dynamodb_item(item)
 
 
-def claim_turn(
+def claim_turn_in_dynamodb(
     table: Table, turn_id: str, lease_until: datetime, receipt: str | None
 ) -> Turn | None:
     """Claim a turn as `Turn.with_claim` says, in one call; None if it has ended or waits."""
-    change = attribute_changes(
+    change = dynamodb_attribute_changes(
         {
             "status": TurnStatus.RUNNING.value,
             "lease_until": to_item_microseconds(lease_until),
@@ -100,18 +100,18 @@ def claim_turn(
     # A new epoch: whoever had the turn before fails at its next change, dead or not (ADR 0004).
     for counter in ("epoch", "deliveries"):
         change.add_action(Path(counter).set(Path(counter) + 1))
-    takes = all_conditions(
+    takes = join_dynamodb_conditions(
         Path("status").is_in(*(status.value for status in _ALIVE)),
         Path("schema") <= SCHEMA.version,
         *([] if receipt is None else [_not_taken_with(receipt)]),
     )
     try:
         item = table.write(
-            update_item(turn_partition(turn_id), HEADER, change, takes), answer="ALL_NEW"
+            update_item(dynamodb_turn_partition(turn_id), HEADER, change, takes), answer="ALL_NEW"
         )
     except ConditionFailed as refusal:
         if refusal.item is None:
-            raise missing_turn_error(turn_id) from None
+            raise no_turn_in_dynamodb_error(turn_id) from None
         stored = turn_from_dynamodb_item(refusal.item)
         if stored.status is TurnStatus.RUNNING and stored.receipt == receipt:
             return stored  # the network carried this very claim twice
@@ -121,31 +121,35 @@ def claim_turn(
 
 def _not_taken_with(receipt: str) -> Condition:
     path = Path("receipt")
-    return all_conditions(path.does_not_exist() | (path != receipt) | (Path("status") != _RUNNING))
+    return join_dynamodb_conditions(
+        path.does_not_exist() | (path != receipt) | (Path("status") != _RUNNING)
+    )
 
 
-def turn_header_replacement(turn: Turn, stored: Turn) -> Write:
+def replace_turn_in_dynamodb(turn: Turn, stored: Turn) -> Write:
     """Return the write that replaces a header, on condition that it is unchanged."""
-    return put_item(turn_to_dynamodb_item(turn), unchanged_turn_condition(stored))
+    return put_item(turn_to_dynamodb_item(turn), _unchanged_turn_condition(stored))
 
 
-def unchanged_turn_condition(stored: Turn) -> Condition:
+def _unchanged_turn_condition(stored: Turn) -> Condition:
     """Return the condition that nobody changed a header since it was read."""
     path, lease = Path("lease_until"), stored.lease_until
     as_leased = path.does_not_exist() if lease is None else path == to_item_microseconds(lease)
     owned = _same_state_condition(stored.epoch, stored.sequence, stored.status)
-    return all_conditions(owned, _stopped_as(stored.stop), as_leased)
+    return join_dynamodb_conditions(owned, _stopped_as(stored.stop), as_leased)
 
 
-def turn_ownership_condition(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
+def dynamodb_turn_owner_condition(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
     """Return a change's condition: this worker's epoch and sequence, and the known stop."""
     # An intent holds only while nobody asked to stop; what has happened is kept also after a stop,
     # once the worker knows of it (ADR 0009).
     stop = _stopped_as(None if unless_stopped else turn.stop)
-    return all_conditions(_same_state_condition(turn.epoch, expected, TurnStatus.RUNNING), stop)
+    return join_dynamodb_conditions(
+        _same_state_condition(turn.epoch, expected, TurnStatus.RUNNING), stop
+    )
 
 
-def missing_turn_error(turn_id: str) -> NotFound:
+def no_turn_in_dynamodb_error(turn_id: str) -> NotFound:
     """Return the error for a turn that does not exist."""
     return NotFound(
         f"there is no turn {turn_id!r}",
@@ -153,7 +157,7 @@ def missing_turn_error(turn_id: str) -> NotFound:
     )
 
 
-def turn_sweep_time(moment: datetime) -> int:
+def dynamodb_turn_sweep_time(moment: datetime) -> int:
     """Return when the sweep starts looking for a turn, in microseconds since 1970.
 
     The end of the lease (`moment`), rounded down to five minutes.
@@ -162,13 +166,13 @@ def turn_sweep_time(moment: datetime) -> int:
     return at - at % _COARSE
 
 
-def is_turn_alive(turn: Turn) -> bool:
+def is_turn_open_in_dynamodb(turn: Turn) -> bool:
     """Check whether a turn is queued or running."""
     return turn.status in _ALIVE
 
 
 def _same_state_condition(epoch: int, sequence: int, status: TurnStatus) -> Condition:
-    return all_conditions(
+    return join_dynamodb_conditions(
         Path("epoch") == epoch, Path("sequence") == sequence, Path("status") == status.value
     )
 
@@ -178,14 +182,16 @@ def _stopped_as(stop: Stop | None) -> Condition:
     # be taken back, or become a stop.
     path = Path("stop")
     if stop is None:
-        return all_conditions(path.does_not_exist())
+        return join_dynamodb_conditions(path.does_not_exist())
     if stop.pause:
-        return all_conditions(path == _text(stop.model_dump(mode="json", exclude_defaults=True)))
-    return all_conditions(path.exists())
+        return join_dynamodb_conditions(
+            path == _text(stop.model_dump(mode="json", exclude_defaults=True))
+        )
+    return join_dynamodb_conditions(path.exists())
 
 
 def _index(turn: Turn) -> dict[str, Any]:
-    if not is_turn_alive(turn) or turn.lease_until is None:
+    if not is_turn_open_in_dynamodb(turn) or turn.lease_until is None:
         return {}
     return _due(turn.id, turn.lease_until)
 
@@ -196,7 +202,10 @@ def _due(turn_id: str, lease_until: datetime) -> dict[str, Any]:
     The time is rounded down, because a new one costs two index writes: leases change with every
     step, this attribute seldom. The sweep reads the exact lease from the item.
     """
-    return {"due_list": f"{DUE}#{item_shard(turn_id)}", "due_at": turn_sweep_time(lease_until)}
+    return {
+        "due_list": f"{DUE}#{item_shard(turn_id)}",
+        "due_at": dynamodb_turn_sweep_time(lease_until),
+    }
 
 
 def _expiry(turn: Turn) -> dict[str, Any]:

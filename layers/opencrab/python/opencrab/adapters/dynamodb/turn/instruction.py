@@ -2,17 +2,23 @@
 
 from datetime import timedelta
 
-from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live, to_attribute
-from opencrab.adapters.dynamodb.table import Table, Write, delete_item, item_absent, put_item
+from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live, to_dynamodb_attribute
+from opencrab.adapters.dynamodb.table import (
+    Table,
+    Write,
+    delete_dynamodb_item,
+    item_absent,
+    put_item,
+)
 from opencrab.adapters.dynamodb.turn.message import MARK
-from opencrab.adapters.dynamodb.turn.message import turn_message_partition as marker
+from opencrab.adapters.dynamodb.turn.message import dynamodb_message_partition as marker
 from opencrab.domain.conversation.message import Instruction
 
 SCHEMA = Schema("instruction")
 LIFE = timedelta(days=35)
 
 
-def put_new_turn_instruction(instruction: Instruction) -> tuple[Write, Write]:
+def put_instruction_in_dynamodb(instruction: Instruction) -> tuple[Write, Write]:
     """Return the writes of an instruction and its idempotency marker, if that is absent."""
     body = {"body": instruction.model_dump_json(), "ttl": item_time_to_live(instruction.at + LIFE)}
     item = SCHEMA.encode_item(_partition(instruction.session_id), _sort_key(instruction.line), body)
@@ -26,7 +32,7 @@ def turn_instruction_from_dynamodb_item(item: Item) -> Instruction:
     return Instruction.model_validate_json(SCHEMA.decode_item(item)["body"])
 
 
-def turn_instructions_after_line(
+def query_dynamodb_instructions(
     table: Table, session_id: str, line: int
 ) -> tuple[Instruction, ...]:
     """Query the instructions that came after a line of their session."""
@@ -34,7 +40,7 @@ def turn_instructions_after_line(
     return tuple(turn_instruction_from_dynamodb_item(item) for item in items)
 
 
-def turn_instruction_erasure_writes(
+def dynamodb_instruction_erasure_writes(
     marked: Item | None, session_id: str, line: int
 ) -> tuple[Write, ...]:
     """Return the writes that delete an instruction and keep a marker without its text.
@@ -45,8 +51,8 @@ def turn_instruction_erasure_writes(
         return ()
     bare = turn_instruction_from_dynamodb_item(marked).without_content().model_dump_json()
     return (
-        delete_item(_partition(session_id), _sort_key(line)),
-        put_item(marked | {"body": to_attribute(bare)}),
+        delete_dynamodb_item(_partition(session_id), _sort_key(line)),
+        put_item(marked | {"body": to_dynamodb_attribute(bare)}),
     )
 
 

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from opencrab.adapters.dynamodb import document as fact_items
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
-from opencrab.adapters.dynamodb.conversation.recent_lines import LineCache, newest_lines
+from opencrab.adapters.dynamodb.conversation.recent_lines import LineCache, newest_dynamodb_lines
 from opencrab.adapters.dynamodb.conversation.session import CountedSession, SessionCache
 from opencrab.adapters.dynamodb.item import to_item_microseconds
-from opencrab.adapters.dynamodb.listing import dynamodb_due_items, readable_items
+from opencrab.adapters.dynamodb.listing import decode_dynamodb_items, dynamodb_due_items
 from opencrab.adapters.dynamodb.money import board as switches
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
@@ -84,14 +84,14 @@ class DynamoJournal:
         for _ in range(sessions.ATTEMPTS):
             if known.session.status is SessionStatus.ENDED and not admission.after_end:
                 return self._admitted_before(admission)
-            (placed,) = line_items.number_session_lines((admission.line,), known.lines)
+            (placed,) = line_items.number_dynamodb_lines((admission.line,), known.lines)
             turns = tuple(
                 one.replaced(trigger_line=placed.sequence, group=placed.group)
                 for one in admission.turns
             )
             new = (put_item(headers.turn_to_dynamodb_item(one), item_absent()) for one in turns)
             try:
-                marker = markers.put_new_turn_message_marker(admission)
+                marker = markers.put_message_marker_in_dynamodb(admission)
                 self._append(known, placed, marker, *new, asked=admission.asked_in(known.session))
             except Cancelled as refusal:
                 # A marker or a header that is there means this very message, whatever the counter
@@ -102,7 +102,7 @@ class DynamoJournal:
                 known = self._corrected(refusal, _SESSION, session_id)
                 continue
             return turns
-        raise sessions.busy_session_error(session_id)
+        raise sessions.busy_dynamodb_session(session_id)
 
     def open(self, turn: Turn) -> Turn:
         try:
@@ -114,11 +114,11 @@ class DynamoJournal:
     def claim(
         self, turn_id: str, *, lease_until: datetime, receipt: str | None
     ) -> RecordedTurn | None:
-        claimed = headers.claim_turn(self._table, turn_id, lease_until, receipt)
+        claimed = headers.claim_turn_in_dynamodb(self._table, turn_id, lease_until, receipt)
         if claimed is None:
             return None
         self._on_turn(claimed)
-        before = records.fetch_turn_records(self._table, turn_id) if claimed.sequence > 1 else ()
+        before = records.get_dynamodb_records(self._table, turn_id) if claimed.sequence > 1 else ()
         _require_all(claimed, before)
         return RecordedTurn(claimed, before)
 
@@ -141,34 +141,34 @@ class DynamoJournal:
                 continue
             if writes.grown is not None:
                 self._seen.note(writes.grown)
-            tallies.note_agents_in_usage_counters(change.usage, self._active)
+            tallies.note_agents_counted_in_dynamodb(change.usage, self._active)
             self._on_turn(after)
             return after
-        raise sessions.busy_session_error(session_id)
+        raise sessions.busy_dynamodb_session(session_id)
 
     def load(self, turn_id: str) -> RecordedTurn:
         # Records sort before their header, so that one query reads both, the header last.
-        items = self._table.query(headers.turn_partition(turn_id), "0", headers.HEADER)
+        items = self._table.query(headers.dynamodb_turn_partition(turn_id), "0", headers.HEADER)
         if not items or items[-1]["sk"]["S"] != headers.HEADER:
-            raise headers.missing_turn_error(turn_id)
+            raise headers.no_turn_in_dynamodb_error(turn_id)
         turn = headers.turn_from_dynamodb_item(items[-1])
         return RecordedTurn(
             turn, tuple(records.turn_record_from_dynamodb_item(item) for item in items[:-1])
         )
 
     def header(self, turn_id: str) -> Turn:
-        return headers.fetch_turn_header(self._table, turn_id)
+        return headers.get_dynamodb_turn(self._table, turn_id)
 
     def read_step_state(self, turn: Turn) -> StepState:
         # One strongly consistent read of one item, before each model call (ADR 0010).
-        board = switches.read_budget_board(self._table)
+        board = switches.read_dynamodb_budgets(self._table)
         told: tuple[Instruction, ...] = ()
         if board.instructed_since(turn.created_at):
-            told = inbox.turn_instructions_after_line(
+            told = inbox.query_dynamodb_instructions(
                 self._table, turn.session_id, turn.trigger_line
             )
         return StepState(
-            frozen=board.first_frozen_scope(*switches.budget_scopes_of(turn.agent_id)),
+            frozen=board.first_frozen_scope(*switches.dynamodb_freeze_scopes(turn.agent_id)),
             instructions=told,
             limits=board.limits(),
             health=board.health(),
@@ -176,33 +176,35 @@ class DynamoJournal:
         )
 
     def interruption(self, turn: Turn) -> Interruption:
-        stored = headers.fetch_turn_header(self._table, turn.id)
-        board = switches.read_budget_board(self._table)
-        frozen = board.first_frozen_scope(*switches.budget_scopes_of(turn.agent_id))
+        stored = headers.get_dynamodb_turn(self._table, turn.id)
+        board = switches.read_dynamodb_budgets(self._table)
+        frozen = board.first_frozen_scope(*switches.dynamodb_freeze_scopes(turn.agent_id))
         return Interruption(stored.stop, frozen, superseded=stored.epoch != turn.epoch)
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
         session_id = instruction.session_id
         known = self._known(session_id)
         for _ in range(sessions.ATTEMPTS):
-            (placed,) = line_items.number_session_lines((line,), known.lines)
+            (placed,) = line_items.number_dynamodb_lines((line,), known.lines)
             given = instruction.replaced(line=placed.sequence)
-            marker, item = inbox.put_new_turn_instruction(given)
+            marker, item = inbox.put_instruction_in_dynamodb(given)
             if known.session.status is SessionStatus.ENDED:
                 return self._instructed_before(instruction)
             try:
-                self._append(known, placed, marker, item, switches.instruction_write(given.at))
+                self._append(
+                    known, placed, marker, item, switches.dynamodb_instruction_time_write(given.at)
+                )
             except Cancelled as refusal:
                 if _MARKER in refusal.failed:
                     return self._instructed_before(instruction)
                 known = self._corrected(refusal, _SESSION, session_id)
                 continue
             return given
-        raise sessions.busy_session_error(session_id)
+        raise sessions.busy_dynamodb_session(session_id)
 
     def stop(self, turn_id: str, stop: Stop) -> Turn:
         for _ in range(sessions.ATTEMPTS):
-            stored = headers.fetch_turn_header(self._table, turn_id)
+            stored = headers.get_dynamodb_turn(self._table, turn_id)
             stopped = stored.with_stop(stop)
             if stopped is stored or self._replaced(stopped, stored):
                 return stopped
@@ -210,7 +212,7 @@ class DynamoJournal:
 
     def resume(self, turn_id: str) -> Turn:
         for _ in range(sessions.ATTEMPTS):
-            stored = headers.fetch_turn_header(self._table, turn_id)
+            stored = headers.get_dynamodb_turn(self._table, turn_id)
             if stored.status.is_end or stored.stop is None or not stored.stop.pause:
                 return stored
             resumed = _requeue_waiting(stored.replaced(stop=None))
@@ -229,13 +231,13 @@ class DynamoJournal:
                 )
             _require_all(stored, recorded.records)
             queued = _requeue_waiting(stored)
-            told = fact_items.document_writes(facts)
-            decided = records.put_new_turn_record(
+            told = fact_items.dynamodb_document_writes(facts)
+            decided = records.put_record_in_dynamodb(
                 turn_id, decision, stored.lease_until or stored.created_at
             )
             try:
                 self._table.transact(
-                    headers.turn_header_replacement(queued, stored), *told, decided
+                    headers.replace_turn_in_dynamodb(queued, stored), *told, decided
                 )
             except Cancelled as refusal:
                 if HEADER not in refusal.failed and min(refusal.failed) <= len(facts):
@@ -254,31 +256,31 @@ class DynamoJournal:
         newest_first: bool = False,
     ) -> tuple[Line, ...]:
         if newest_first and before is None and not after:
-            return newest_lines(self._table, self._seen, self._recent, session_id, limit)
-        return line_items.lines_between(
+            return newest_dynamodb_lines(self._table, self._seen, self._recent, session_id, limit)
+        return line_items.query_dynamodb_lines_between(
             self._table, session_id, (after, before), limit, newest_first=newest_first
         )
 
     def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         lapsed: list[tuple[datetime, Turn]] = []
         at = to_item_microseconds(now)
-        for turn in readable_items(
+        for turn in decode_dynamodb_items(
             headers.turn_from_dynamodb_item, dynamodb_due_items(self._table, headers.DUE, at)
         ):
             until = turn.lease_until
-            if until is None or until > now or not headers.is_turn_alive(turn):
+            if until is None or until > now or not headers.is_turn_open_in_dynamodb(turn):
                 continue
             # They come in coarse order: whoever shares the last one's place may be older.
-            if len(lapsed) >= limit and headers.turn_sweep_time(until) > headers.turn_sweep_time(
-                lapsed[-1][0]
-            ):
+            if len(lapsed) >= limit and headers.dynamodb_turn_sweep_time(
+                until
+            ) > headers.dynamodb_turn_sweep_time(lapsed[-1][0]):
                 break
             lapsed.append((until, turn))
         oldest = sorted(lapsed, key=lambda found: found[0])[:limit]
         return tuple(turn for _, turn in oldest)
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
-        stored = headers.fetch_turn_header(self._table, turn.id)
+        stored = headers.get_dynamodb_turn(self._table, turn.id)
         same = (turn.epoch, turn.status, turn.lease_until)
         if (stored.epoch, stored.status, stored.lease_until) != same:
             return False
@@ -287,18 +289,18 @@ class DynamoJournal:
     def _known(self, session_id: str) -> CountedSession:
         """Return the session with its counts, cached (maybe stale) or else read."""
         known = self._seen.guess(session_id)
-        return known or sessions.fetch_session(self._table, self._seen, session_id)
+        return known or sessions.get_dynamodb_session(self._table, self._seen, session_id)
 
     def _corrected(self, refusal: Cancelled, place: int, session_id: str) -> CountedSession:
         """Return the session's current counts after a canceled transaction."""
         # In a conflict nobody looked whether the guess held, so that no item came back.
         if place in refusal.unknown:
-            return sessions.fetch_session(self._table, self._seen, session_id)
+            return sessions.get_dynamodb_session(self._table, self._seen, session_id)
         if place not in refusal.failed:
             return self._known(session_id)
         item = refusal.failed[place]
         if item is None:
-            raise sessions.missing_session_error(session_id)
+            raise sessions.no_session_in_dynamodb_error(session_id)
         return self._seen.correct(sessions.session_from_dynamodb_item(item))
 
     def _append(
@@ -314,24 +316,28 @@ class DynamoJournal:
         self._table.transact(
             sessions.dynamodb_session_update(known, grown),
             marker,
-            line_items.put_new_line(placed),
+            line_items.put_line_in_dynamodb(placed),
             *others,
         )
         self._seen.note(grown)
 
     def _admitted_before(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         """Return the turns of an earlier admission of this message; raise Conflict."""
-        marker = self._table.get(markers.turn_message_partition(admission.message_id), markers.MARK)
+        marker = self._table.get(
+            markers.dynamodb_message_partition(admission.message_id), markers.MARK
+        )
         if marker is None:
-            known = sessions.fetch_session(self._table, self._seen, admission.line.session_id)
+            known = sessions.get_dynamodb_session(
+                self._table, self._seen, admission.line.session_id
+            )
             if known.session.status is SessionStatus.ENDED:
                 raise _session_ended_error(known.session.id)
             raise Conflict(
                 f"a turn of message {admission.message_id!r} was admitted with another message",
                 cure="use a new id for a new message",
             )
-        turn_ids = markers.turns_of(marker, admission)
-        keys = [(headers.turn_partition(turn_id), headers.HEADER) for turn_id in turn_ids]
+        turn_ids = markers.turn_ids_of_dynamodb_message(marker, admission)
+        keys = [(headers.dynamodb_turn_partition(turn_id), headers.HEADER) for turn_id in turn_ids]
         found = self._table.get_many(keys)
         turns = tuple(headers.turn_from_dynamodb_item(found[key]) for key in keys if key in found)
         if not turns:
@@ -342,14 +348,14 @@ class DynamoJournal:
         return turns
 
     def _instructed_before(self, instruction: Instruction) -> Instruction:
-        marker = self._table.get(markers.turn_message_partition(instruction.id), markers.MARK)
+        marker = self._table.get(markers.dynamodb_message_partition(instruction.id), markers.MARK)
         if marker is None:
             raise _session_ended_error(instruction.session_id)
         return inbox.turn_instruction_from_dynamodb_item(marker)
 
     def _replaced(self, turn: Turn, stored: Turn) -> bool:
         try:
-            self._table.write(headers.turn_header_replacement(turn, stored))
+            self._table.write(headers.replace_turn_in_dynamodb(turn, stored))
         except ConditionFailed as refusal:
             # The network may have carried this very write twice.
             return (

@@ -12,7 +12,7 @@ MARK = "M"
 RETENTION = timedelta(days=35)
 
 
-def put_new_turn_message_marker(admission: AdmittedMessage) -> Write:
+def put_message_marker_in_dynamodb(admission: AdmittedMessage) -> Write:
     """Return the write of a message's marker, on condition that it does not exist."""
     fields = {
         "body_hash": admission.body_hash,
@@ -20,12 +20,12 @@ def put_new_turn_message_marker(admission: AdmittedMessage) -> Write:
         "ttl": item_time_to_live(admission.line.at + RETENTION),
     }
     return put_item(
-        SCHEMA.encode_item(turn_message_partition(admission.message_id), MARK, fields),
+        SCHEMA.encode_item(dynamodb_message_partition(admission.message_id), MARK, fields),
         item_absent(),
     )
 
 
-def turns_of(item: Item, admission: AdmittedMessage) -> tuple[str, ...]:
+def turn_ids_of_dynamodb_message(item: Item, admission: AdmittedMessage) -> tuple[str, ...]:
     """Return the ids of the turns of an admitted message; raise Conflict for another message."""
     fields = SCHEMA.decode_item(item)
     if fields.get("body_hash") != admission.body_hash:
@@ -42,6 +42,6 @@ def turn_ids_of_marker_item(item: Item) -> tuple[str, ...]:
     return tuple(one["S"] for one in item.get("turns", {}).get("L", ()))
 
 
-def turn_message_partition(message_id: str) -> str:
+def dynamodb_message_partition(message_id: str) -> str:
     """Return the partition key of a message's marker."""
     return f"MESSAGE#{message_id}"

@@ -6,9 +6,9 @@ from pydantic import ConfigDict, TypeAdapter
 
 from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live, item_with_defaults
 from opencrab.adapters.dynamodb.table import Table, Write, item_absent, put_item
-from opencrab.adapters.dynamodb.turn.header import turn_partition
+from opencrab.adapters.dynamodb.turn.header import dynamodb_turn_partition
 from opencrab.domain.turn.action import MemoriesFound
-from opencrab.domain.turn.record import CallResult, ModelIntent, Record, turn_record_key
+from opencrab.domain.turn.record import CallResult, ModelIntent, Record, key_of_turn_record
 
 SCHEMA = Schema("record", (item_with_defaults, item_with_defaults, item_with_defaults))
 BEFORE = SCHEMA.version - 1
@@ -27,7 +27,7 @@ _ADDED: dict[str, bool | dict[str, bool]] = {
 """Fields of this version, which are written only where they say something."""
 
 
-def turn_record_to_dynamodb_item(turn_id: str, record: Record, at: datetime) -> Item:
+def record_to_dynamodb_item(turn_id: str, record: Record, at: datetime) -> Item:
     """Serialize a record to an item."""
     newest = _is_newest(record)
     fields = {
@@ -35,7 +35,7 @@ def turn_record_to_dynamodb_item(turn_id: str, record: Record, at: datetime) -> 
         "body": record.model_dump_json(exclude=None if newest else _ADDED),
         "ttl": item_time_to_live(at + LIFE),
     }
-    return SCHEMA.encode_item(turn_partition(turn_id), turn_record_key(record), fields)
+    return SCHEMA.encode_item(dynamodb_turn_partition(turn_id), key_of_turn_record(record), fields)
 
 
 def turn_record_from_dynamodb_item(item: Item) -> Record:
@@ -43,19 +43,19 @@ def turn_record_from_dynamodb_item(item: Item) -> Record:
     return _RECORD.validate_json(SCHEMA.decode_item(item)["body"])
 
 
-def put_new_turn_record(turn_id: str, record: Record, at: datetime) -> Write:
+def put_record_in_dynamodb(turn_id: str, record: Record, at: datetime) -> Write:
     """Return the write that stores a record, on condition that it does not exist."""
-    return put_item(turn_record_to_dynamodb_item(turn_id, record, at), item_absent())
+    return put_item(record_to_dynamodb_item(turn_id, record, at), item_absent())
 
 
-def fetch_turn_records(table: Table, turn_id: str) -> tuple[Record, ...]:
+def get_dynamodb_records(table: Table, turn_id: str) -> tuple[Record, ...]:
     """Return a turn's records in order of their sort keys."""
     return tuple(map(turn_record_from_dynamodb_item, query_turn_record_items(table, turn_id)))
 
 
 def query_turn_record_items(table: Table, turn_id: str) -> list[Item]:
     """Query the items of a turn's records."""
-    return table.query(turn_partition(turn_id), _FIRST, _LAST)
+    return table.query(dynamodb_turn_partition(turn_id), _FIRST, _LAST)
 
 
 def _is_newest(record: Record) -> bool:

@@ -19,10 +19,10 @@ from opencrab.adapters.dynamodb.table import (
     Cancelled,
     Table,
     Write,
-    all_conditions,
-    attribute_changes,
     check_item,
+    dynamodb_attribute_changes,
     item_absent,
+    join_dynamodb_conditions,
     put_item,
     update_item,
 )
@@ -59,14 +59,14 @@ class DynamoTallies:
 
     def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
         items = self._table.query(_partition(agent_id), f"{first}#", f"{last}$")
-        return merge_usage_tallies(map(usage_tally_from_dynamodb_item, items))
+        return merge_usage_tallies(map(_usage_tally_from_dynamodb_item, items))
 
     def totals(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
         return _without_hours(self.between(agent_id, first, last))
 
     def recount(self, agent_id: str, day: str, rows: Iterable[UsageRow]) -> tuple[DailyTally, ...]:
         items = self._table.query(_partition(agent_id), f"{day}#", f"{day}$")
-        stored = merge_usage_tallies(map(usage_tally_from_dynamodb_item, items))
+        stored = merge_usage_tallies(map(_usage_tally_from_dynamodb_item, items))
         corrections = tuple(recount_usage_tallies(stored, rows))
         known = {item["sk"]["S"]: item for item in items}
         for correction in corrections:
@@ -82,7 +82,9 @@ class DynamoTallies:
         return tuple(agent_id for agent_id in found if agent_id != after)[:limit]
 
 
-def usage_counter_writes(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -> Iterator[Write]:
+def dynamodb_usage_counter_writes(
+    rows: tuple[UsageRow, ...], at: datetime, seen: Seen
+) -> Iterator[Write]:
     """Yield the writes that count calls in daily tallies and mark agents as active.
 
     `seen` are pairs of agent and day that are already marked.
@@ -94,19 +96,19 @@ def usage_counter_writes(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -
         yield put_item(ACTIVE.encode_item(f"ACTIVE#{day}", agent_id, fields))
 
 
-def tally_correction_write(tally: DailyTally, row: UsageRow) -> Write:
+def dynamodb_tally_correction(tally: DailyTally, row: UsageRow) -> Write:
     """Return the write that corrects the daily tally in which a row's call was counted."""
     return _tally_update(tally, item_shard(row.turn_id, SHARDS))
 
 
-def note_agents_in_usage_counters(rows: tuple[UsageRow, ...], seen: Seen) -> None:
+def note_agents_counted_in_dynamodb(rows: tuple[UsageRow, ...], seen: Seen) -> None:
     """Remember that agents were marked as active on a day."""
     if len(seen) >= _MOST_SEEN:
         seen.clear()
     seen.update((row.agent_id, usage_tally_day(row.at)) for row in rows)
 
 
-def usage_tally_from_dynamodb_item(item: Item) -> DailyTally:
+def _usage_tally_from_dynamodb_item(item: Item) -> DailyTally:
     """Deserialize a daily tally from the item of one of its shards."""
     fields = SCHEMA.decode_item(item)
     counts = {
@@ -147,7 +149,7 @@ def _recount_writes(correction: DailyTally, known: Mapping[str, Item]) -> Iterat
         elif item is None:
             yield check_item(_partition(correction.agent_id), place, unchanged)
         else:
-            kept = attribute_changes({_EXPIRES: None})
+            kept = dynamodb_attribute_changes({_EXPIRES: None})
             yield update_item(_partition(correction.agent_id), place, kept, unchanged)
 
 
@@ -155,7 +157,7 @@ def _counts_are(item: Item) -> Condition:
     """Return the condition that an item counts what it did when it was read."""
     fields = SCHEMA.decode_item(item)
     named = (f"{_COUNT}{name}" for name in _CHANGING)
-    return all_conditions(
+    return join_dynamodb_conditions(
         *(
             Path(name) == fields[name] if name in fields else Path(name).does_not_exist()
             for name in named

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb.agent import agent_item_created_at
-from opencrab.adapters.dynamodb.document import document_writes
+from opencrab.adapters.dynamodb.document import dynamodb_document_writes
 from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live
-from opencrab.adapters.dynamodb.money.budget import budget_draw_write
+from opencrab.adapters.dynamodb.money.budget import dynamodb_budget_draw_write
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
     Table,
@@ -17,7 +17,7 @@ from opencrab.adapters.dynamodb.table import (
     item_absent,
     put_item,
 )
-from opencrab.adapters.dynamodb.usage.counters import tally_correction_write
+from opencrab.adapters.dynamodb.usage.counters import dynamodb_tally_correction
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound, Unavailable
 from opencrab.domain.money.budget import BudgetDraw
@@ -125,9 +125,9 @@ class DynamoUsage:
             as_read = Path("body") == item["body"]["S"]
             kept = usage_row_to_dynamodb_item(changed, self._calls_kept)
             writes = [put_item(kept, as_read)]
-            writes += document_writes(facts)
-            writes += [budget_draw_write(draw, row.at) for draw in draws]
-            writes += [tally_correction_write(tally, row)] if tally.counts else []
+            writes += dynamodb_document_writes(facts)
+            writes += [dynamodb_budget_draw_write(draw, row.at) for draw in draws]
+            writes += [dynamodb_tally_correction(tally, row)] if tally.counts else []
             try:
                 self._table.transact(*writes)
             except Cancelled as refusal:
@@ -201,7 +201,7 @@ def usage_row_from_dynamodb_item(item: Item) -> UsageRow:
     return UsageRow.model_validate(json.loads(fields["body"]) | {"agent_id": agent_id})
 
 
-def put_new_usage_row(row: UsageRow, kept: timedelta | None = None) -> Write:
+def put_usage_row_in_dynamodb(row: UsageRow, kept: timedelta | None = None) -> Write:
     """Return the write that stores a usage row, on condition that it does not exist."""
     return put_item(usage_row_to_dynamodb_item(row, kept), item_absent())
 

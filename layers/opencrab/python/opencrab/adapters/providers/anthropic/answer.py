@@ -3,16 +3,19 @@
 from typing import Any
 
 from opencrab.adapters.providers.anthropic.error import anthropic_stream_error
-from opencrab.adapters.providers.anthropic.replay import anthropic_tool_name, replayed_blocks
+from opencrab.adapters.providers.anthropic.replay import (
+    anthropic_blocks_to_replay,
+    anthropic_tool_name,
+)
 from opencrab.adapters.providers.wire.lenient import (
     are_wire_arguments_ambiguous,
-    as_token_count,
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
-    raw_tool_arguments,
-    read_tool_arguments,
-    reply_json_excerpt,
+    raw_wire_tool_arguments,
+    wire_dict,
+    wire_json_excerpt,
+    wire_list,
+    wire_token_count,
+    wire_tool_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.adapters.providers.wire.wire import ErrorParty
@@ -33,7 +36,7 @@ def anthropic_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     """
     blocks = _blocks(body, party)
     finish = as_wire_label(body.get("stop_reason"))
-    usage = _usage(dict_or_empty(body.get("usage")))
+    usage = _usage(wire_dict(body.get("usage")))
     words = repair_wire_text(_join_blocks(blocks, "text", "")).strip()
     calls = () if finish == _REFUSED else _calls(blocks, cut=finish == _CUT)
     if finish == _FULL:
@@ -49,14 +52,16 @@ def anthropic_answer(body: Any, party: ErrorParty) -> ModelAnswer:
         model=as_wire_label(body.get("model")),
         finish=finish,
         usage=usage,
-        replay=replayed_blocks(blocks, anthropic_tool_name(party.model)) if calls else None,
+        replay=anthropic_blocks_to_replay(blocks, anthropic_tool_name(party.model))
+        if calls
+        else None,
     )
 
 
 def _blocks(body: Any, party: ErrorParty) -> list[dict[str, Any]]:
     """Return a message's content blocks; raise ModelCallFailed for an error or a malformed body."""
     if not isinstance(body, dict):
-        found = reply_json_excerpt(body)
+        found = wire_json_excerpt(body)
         problem = f"the answer of {party.provider} is not a JSON object: {found}"
         raise ModelCallFailed(problem, Fault.NONSENSE)
     if body.get("error") or body.get("type") == "error":
@@ -66,9 +71,9 @@ def _blocks(body: Any, party: ErrorParty) -> list[dict[str, Any]]:
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
         raise ModelCallFailed(
-            f"the answer has no content: {reply_json_excerpt(body)}", Fault.NONSENSE
+            f"the answer has no content: {wire_json_excerpt(body)}", Fault.NONSENSE
         )
-    return [dict_or_empty(block) for block in list_or_empty(content)]
+    return [wire_dict(block) for block in wire_list(content)]
 
 
 def _join_blocks(blocks: list[dict[str, Any]], kind: str, between: str) -> str:
@@ -91,9 +96,9 @@ def _call(call_id: str, use: dict[str, Any], *, cut: bool) -> ActionCall:
     """Convert a tool_use block; arguments that the token limit may have cut count as unreadable."""
     arguments = use.get("input")
     readable = (
-        None if cut and are_wire_arguments_ambiguous(arguments) else read_tool_arguments(arguments)
+        None if cut and are_wire_arguments_ambiguous(arguments) else wire_tool_arguments(arguments)
     )
-    kept = "" if readable is not None else raw_tool_arguments(arguments)
+    kept = "" if readable is not None else raw_wire_tool_arguments(arguments)
     return ActionCall(id=call_id, name=as_wire_label(use.get("name")), arguments=readable, raw=kept)
 
 
@@ -102,17 +107,17 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
     Cache writes of unknown lifetime count as one-hour writes, the dearer kind.
     """
-    cached = as_token_count(usage.get("cache_read_input_tokens"))
-    parts = dict_or_empty(usage.get("cache_creation"))
-    short = as_token_count(parts.get("ephemeral_5m_input_tokens"))
-    long = as_token_count(parts.get("ephemeral_1h_input_tokens"))
-    long = max(long, as_token_count(usage.get("cache_creation_input_tokens")) - short)
-    output = as_token_count(usage.get("output_tokens"))
-    thinking = as_token_count(
-        dict_or_empty(usage.get("output_tokens_details")).get("thinking_tokens")
+    cached = wire_token_count(usage.get("cache_read_input_tokens"))
+    parts = wire_dict(usage.get("cache_creation"))
+    short = wire_token_count(parts.get("ephemeral_5m_input_tokens"))
+    long = wire_token_count(parts.get("ephemeral_1h_input_tokens"))
+    long = max(long, wire_token_count(usage.get("cache_creation_input_tokens")) - short)
+    output = wire_token_count(usage.get("output_tokens"))
+    thinking = wire_token_count(
+        wire_dict(usage.get("output_tokens_details")).get("thinking_tokens")
     )
     return Usage(
-        input_tokens=as_token_count(usage.get("input_tokens")) + cached + short + long,
+        input_tokens=wire_token_count(usage.get("input_tokens")) + cached + short + long,
         output_tokens=output,
         cached_tokens=cached,
         cache_write_tokens=short,
@@ -132,7 +137,7 @@ def _full(party: ErrorParty, usage: Usage) -> ModelCallFailed:
 
 
 def _refusal_error(body: dict[str, Any], party: ErrorParty, usage: Usage) -> ModelCallFailed:
-    details = dict_or_empty(body.get("stop_details"))
+    details = wire_dict(body.get("stop_details"))
     why = (
         as_wire_label(details.get("explanation"))
         or as_wire_label(details.get("category"))

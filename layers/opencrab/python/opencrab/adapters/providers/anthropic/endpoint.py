@@ -9,7 +9,7 @@ from opencrab.adapters.providers.anthropic.answer import anthropic_answer
 from opencrab.adapters.providers.anthropic.error import anthropic_error
 from opencrab.adapters.providers.anthropic.request import anthropic_request
 from opencrab.adapters.providers.anthropic.stream import AnthropicAssembly
-from opencrab.adapters.providers.wire.lenient import as_wire_label, dict_or_empty, list_or_empty
+from opencrab.adapters.providers.wire.lenient import as_wire_label, wire_dict, wire_list
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import Embeddings
@@ -45,10 +45,8 @@ class AnthropicWire:
         return f"{self._root}/models?limit={_MOST_MODELS}"
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        entries = list_or_empty(dict_or_empty(body).get("data"))
-        return tuple(
-            filter(None, (as_wire_label(dict_or_empty(entry).get("id")) for entry in entries))
-        )
+        entries = wire_list(wire_dict(body).get("data"))
+        return tuple(filter(None, (as_wire_label(wire_dict(entry).get("id")) for entry in entries)))
 
     def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - there are none
         return None

@@ -5,12 +5,12 @@ from typing import Any
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import (
-    dict_or_empty,
+    wire_dict,
     wire_retry_after,
     wire_retry_hint,
 )
 from opencrab.adapters.providers.wire.refusal import (
-    refusal_billed_by,
+    is_wire_refusal_billed,
     wire_fault_of_status,
     wire_redirect_refusal,
     wire_refusal_body,
@@ -76,7 +76,7 @@ def anthropic_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
         party,
         final=reply.headers.get("x-should-retry", "").strip().lower() == "false",
         wait=wire_retry_after(reply.headers),
-        billed=refusal_billed_by(reply.status),
+        billed=is_wire_refusal_billed(reply.status),
     )
 
 
@@ -85,7 +85,7 @@ def anthropic_stream_error(
 ) -> ModelCallFailed:
     """Return the error inside a body or stream event that came with status code 200."""
     return _provider_error(
-        _own_status(dict_or_empty(dict_or_empty(body).get("error"))), body, party, billed=billed
+        _own_status(wire_dict(wire_dict(body).get("error"))), body, party, billed=billed
     )
 
 
@@ -106,7 +106,7 @@ def _provider_error(
     wait: float | None = None,
     billed: bool | None = None,
 ) -> ModelCallFailed:
-    error = dict_or_empty(body).get("error", body)
+    error = wire_dict(body).get("error", body)
     fault = _fault(status, _marks(error), final=final)
     message, cure = _advice(fault, status, party, wait)
     return ModelCallFailed(
@@ -145,7 +145,7 @@ def _advice(
 
 
 def _error_message(error: Any) -> Any:
-    message = dict_or_empty(error).get("message")
+    message = wire_dict(error).get("message")
     return message if isinstance(message, str) and message.strip() else error
 
 
@@ -153,6 +153,6 @@ def _marks(error: Any) -> str:
     """Join the fields that tell an error's kind, in lower case."""
     if not isinstance(error, dict):
         return error.lower() if isinstance(error, str) else ""
-    code = dict_or_empty(error.get("details")).get("error_code")
+    code = wire_dict(error.get("details")).get("error_code")
     fields = (error.get("type"), error.get("message"), code)
     return " ".join(field for field in fields if isinstance(field, str)).lower()

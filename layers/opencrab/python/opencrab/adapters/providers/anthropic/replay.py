@@ -7,7 +7,7 @@ all blocks is kept, and nothing of it when the answer had no thoughts.
 import re
 from typing import Any
 
-from opencrab.adapters.providers.wire.lenient import dict_or_empty, list_or_empty
+from opencrab.adapters.providers.wire.lenient import wire_dict, wire_list
 from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.ports.models.model import ChatMessage
 
@@ -30,7 +30,7 @@ def anthropic_history_is_append_only(model: str) -> bool:
     return _APPEND_ONLY.match(model) is not None
 
 
-def replayed_blocks(blocks: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
+def anthropic_blocks_to_replay(blocks: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
     """Return an answer's blocks to send back to the same model; None without thinking."""
     kept = [part for part in map(_replayable_part, blocks) if part is not None]
     if anthropic_history_is_append_only(model) or not any(part["type"] in _FIELDS for part in kept):
@@ -43,12 +43,12 @@ def anthropic_replay_blocks(said: ChatMessage, model: str) -> list[dict[str, Any
 
     Tool calls are reduced to their id.
     """
-    kept = dict_or_empty(said.replay)
+    kept = wire_dict(said.replay)
     if kept.get("vendor") != "anthropic" or kept.get("model") != model:
         return None
     blocks = [
         part
-        for part in map(_replayable_part, map(dict_or_empty, list_or_empty(kept.get("blocks"))))
+        for part in map(_replayable_part, map(wire_dict, wire_list(kept.get("blocks"))))
         if part
     ]
     count = sum(1 for block in blocks if block["type"] == "tool_use")

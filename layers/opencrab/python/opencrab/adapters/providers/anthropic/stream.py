@@ -5,9 +5,9 @@ from typing import Any
 
 from opencrab.adapters.providers.anthropic.error import anthropic_stream_error
 from opencrab.adapters.providers.wire.lenient import (
-    as_token_count,
-    dict_or_empty,
     parse_provider_json,
+    wire_dict,
+    wire_token_count,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
@@ -84,23 +84,23 @@ class AnthropicAssembly:
         if self._ended or not event.data.strip():
             return
         sent = event.data.encode("utf-8", "replace")
-        data = dict_or_empty(parse_provider_json(sent, self._party.provider))
+        data = wire_dict(parse_provider_json(sent, self._party.provider))
         if not (data.get("error") or data.get("type") == "error"):
             self._take(data.get("type") or event.name, data)
         elif not self._stopped:
-            counted = any(map(as_token_count, self._usage.values()))
+            counted = any(map(wire_token_count, self._usage.values()))
             raise anthropic_stream_error(data, self._party, billed=self._began or counted or None)
 
     def _take(self, kind: Any, data: dict[str, Any]) -> None:
         match kind:
             case "message_start":
-                self._start(dict_or_empty(data.get("message")))
+                self._start(wire_dict(data.get("message")))
             case "content_block_start":
-                self._open(_place(data), dict_or_empty(data.get("content_block")))
+                self._open(_place(data), wire_dict(data.get("content_block")))
             case "content_block_delta":
-                self._append(_place(data), dict_or_empty(data.get("delta")))
+                self._append(_place(data), wire_dict(data.get("delta")))
             case "message_delta":
-                delta = dict_or_empty(data.get("delta"))
+                delta = wire_dict(data.get("delta"))
                 self._message.update(delta)
                 self._count(data.get("usage"))
                 self._stopped = self._stopped or bool(delta.get("stop_reason"))
@@ -141,7 +141,7 @@ class AnthropicAssembly:
 
     def _count(self, usage: Any) -> None:
         """Merge token counts; later ones include earlier ones and omit unchanged fields."""
-        told = dict_or_empty(usage).items()
+        told = wire_dict(usage).items()
         self._usage.update({name: value for name, value in told if value is not None})
 
 

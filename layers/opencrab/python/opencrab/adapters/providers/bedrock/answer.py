@@ -4,10 +4,10 @@ from typing import Any
 
 from opencrab.adapters.providers.anthropic.answer import anthropic_answer
 from opencrab.adapters.providers.wire.lenient import (
-    as_token_count,
-    dict_or_empty,
-    list_or_empty,
-    reply_json_excerpt,
+    wire_dict,
+    wire_json_excerpt,
+    wire_list,
+    wire_token_count,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -29,20 +29,18 @@ def bedrock_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     Raises ModelCallFailed if it has no message, or if a guardrail or filter withheld the answer,
     whose words are then the guardrail's.
     """
-    content = dict_or_empty(dict_or_empty(dict_or_empty(body).get("output")).get("message")).get(
-        "content"
-    )
+    content = wire_dict(wire_dict(wire_dict(body).get("output")).get("message")).get("content")
     if not isinstance(content, list):
         raise ModelCallFailed(
-            f"the answer of {party.provider} has no message: {reply_json_excerpt(body)}",
+            f"the answer of {party.provider} has no message: {wire_json_excerpt(body)}",
             Fault.NONSENSE,
         )
     answer = anthropic_answer(
         {
             "model": party.model,
-            "content": [part for block in content for part in _parts(dict_or_empty(block))],
+            "content": [part for block in content for part in _parts(wire_dict(block))],
             "stop_reason": body.get("stopReason"),
-            "usage": _usage(dict_or_empty(body.get("usage"))),
+            "usage": _usage(wire_dict(body.get("usage"))),
         },
         party,
     )
@@ -71,10 +69,10 @@ def _parts(block: Block) -> list[Block]:
     if isinstance(block.get("text"), str):
         return [{"type": "text", "text": block["text"]}]
     if "citationsContent" in block:
-        return _cited_texts(dict_or_empty(block["citationsContent"]))
+        return _cited_texts(wire_dict(block["citationsContent"]))
     if "reasoningContent" in block:
-        return _reasoning(dict_or_empty(block["reasoningContent"]))
-    call = dict_or_empty(block.get("toolUse"))
+        return _reasoning(wire_dict(block["reasoningContent"]))
+    call = wire_dict(block.get("toolUse"))
     if "toolUse" in block and call.get("type") != "server_tool_use":
         named = {"id": call.get("toolUseId"), "name": call.get("name")}
         return [{"type": "tool_use", **named, "input": call.get("input")}]
@@ -82,14 +80,14 @@ def _parts(block: Block) -> list[Block]:
 
 
 def _cited_texts(cited: Block) -> list[Block]:
-    texts = (dict_or_empty(part).get("text") for part in list_or_empty(cited.get("content")))
+    texts = (wire_dict(part).get("text") for part in wire_list(cited.get("content")))
     return [{"type": "text", "text": text} for text in texts if isinstance(text, str)]
 
 
 def _reasoning(reasoning: Block) -> list[Block]:
     if "redactedContent" in reasoning:
         return [{"type": "redacted_thinking", "data": reasoning["redactedContent"]}]
-    text = dict_or_empty(reasoning.get("reasoningText"))
+    text = wire_dict(reasoning.get("reasoningText"))
     return [
         {"type": "thinking", "thinking": text.get("text"), "signature": text.get("signature") or ""}
     ]
@@ -97,10 +95,10 @@ def _reasoning(reasoning: Block) -> list[Block]:
 
 def _usage(usage: Block) -> Block:
     """Translate token counts; `inputTokens` excludes what was read from and written to a cache."""
-    written = as_token_count(usage.get("cacheWriteInputTokens"))
-    details = [dict_or_empty(each) for each in list_or_empty(usage.get("cacheDetails"))]
+    written = wire_token_count(usage.get("cacheWriteInputTokens"))
+    details = [wire_dict(each) for each in wire_list(usage.get("cacheDetails"))]
     long = sum(
-        as_token_count(each.get("inputTokens")) for each in details if each.get("ttl") == _LONG
+        wire_token_count(each.get("inputTokens")) for each in details if each.get("ttl") == _LONG
     )
     return {
         "input_tokens": usage.get("inputTokens"),

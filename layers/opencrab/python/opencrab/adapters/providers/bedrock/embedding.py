@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from opencrab.adapters.providers.wire.lenient import as_token_count, dict_or_empty, list_or_empty
+from opencrab.adapters.providers.wire.lenient import wire_dict, wire_list, wire_token_count
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -20,9 +20,9 @@ def titan_embedding_request(text: str) -> dict[str, Any]:
 
 def titan_embedding_answer(body: Any, party: ErrorParty) -> Embeddings:
     """Return the vector of one text; raise ModelCallFailed without one."""
-    fields = dict_or_empty(body)
-    usage = Usage(input_tokens=as_token_count(fields.get("inputTextTokenCount")))
-    numbers = list_or_empty(fields.get("embedding"))
+    fields = wire_dict(body)
+    usage = Usage(input_tokens=wire_token_count(fields.get("inputTextTokenCount")))
+    numbers = wire_list(fields.get("embedding"))
     if not numbers or not all(map(_is_finite, numbers)):
         raise ModelCallFailed(
             f"{party.provider} did not return an embedding",

@@ -12,7 +12,7 @@ from opencrab.adapters.providers.bedrock.embedding import (
 from opencrab.adapters.providers.bedrock.error import bedrock_error
 from opencrab.adapters.providers.bedrock.request import bedrock_request
 from opencrab.adapters.providers.bedrock.stream import BedrockAssembly
-from opencrab.adapters.providers.wire.lenient import as_wire_label, dict_or_empty, list_or_empty
+from opencrab.adapters.providers.wire.lenient import as_wire_label, wire_dict, wire_list
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.ports.models.model import Embeddings
 
@@ -37,8 +37,8 @@ class BedrockWire:
         return "/foundation-models"
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        entries = list_or_empty(dict_or_empty(body).get("modelSummaries"))
-        names = (as_wire_label(dict_or_empty(entry).get("modelId")) for entry in entries)
+        entries = wire_list(wire_dict(body).get("modelSummaries"))
+        names = (as_wire_label(wire_dict(entry).get("modelId")) for entry in entries)
         return tuple(filter(None, names))
 
     def embeddings_path(self, model: str) -> str | None:

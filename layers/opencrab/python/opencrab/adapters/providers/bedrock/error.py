@@ -3,7 +3,7 @@
 from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.lenient import dict_or_empty, wire_retry_after
+from opencrab.adapters.providers.wire.lenient import wire_dict, wire_retry_after
 from opencrab.adapters.providers.wire.refusal import (
     wire_fault_of_status,
     wire_redirect_refusal,
@@ -84,7 +84,7 @@ def bedrock_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     if moved := wire_redirect_refusal(reply, party):
         return moved
     body = wire_refusal_body(reply)
-    kind = reply.headers.get("x-amzn-errortype") or dict_or_empty(body).get("__type") or ""
+    kind = reply.headers.get("x-amzn-errortype") or wire_dict(body).get("__type") or ""
     found = bedrock_error_of_body(body, party, kind=str(kind), status=reply.status)
     if found.retry_after_seconds is None:
         found.retry_after_seconds = wire_retry_after(reply.headers)
@@ -95,7 +95,7 @@ def bedrock_error_of_body(
     body: Any, party: ErrorParty, *, kind: str, status: int = 0, billed: bool | None = None
 ) -> ModelCallFailed:
     """Return the error in a body; `kind` is AWS's type of it, also from within a stream."""
-    fields = dict_or_empty(body)
+    fields = wire_dict(body)
     words = fields.get("message") or fields.get("Message") or fields.get("originalMessage") or body
     told = wire_vendor_message(words)
     # A refused signature is explained with the headers that were sent, also the session token.

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from opencrab.adapters.providers.anthropic.request import anthropic_request
-from opencrab.adapters.providers.wire.lenient import dict_or_empty
+from opencrab.adapters.providers.wire.lenient import wire_dict
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 
 Block = dict[str, Any]
@@ -76,7 +76,7 @@ def _blocks(blocks: list[Block], *, cached: bool) -> list[Block]:
 def _block(block: Block) -> Block:
     match block["type"]:
         case "image":
-            source = dict_or_empty(block["source"])
+            source = wire_dict(block["source"])
             kind = str(source["media_type"]).rpartition("/")[2]
             return {"image": {"format": kind, "source": {"bytes": source["data"]}}}
         case "tool_use":

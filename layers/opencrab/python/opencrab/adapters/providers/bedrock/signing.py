@@ -10,7 +10,7 @@ from opencrab.adapters.providers.transport.exchange import (
     Reply,
     SignRequest,
     Transport,
-    transport_never_stopped,
+    provider_exchange_never_stopped,
 )
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -41,7 +41,7 @@ class SignedTransport:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         return self.transport.open(
             url,

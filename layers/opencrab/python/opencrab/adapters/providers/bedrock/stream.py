@@ -5,8 +5,8 @@ from typing import Any
 
 from opencrab.adapters.providers.bedrock.error import bedrock_error_of_body
 from opencrab.adapters.providers.wire.lenient import (
-    dict_or_empty,
     parse_provider_json,
+    wire_dict,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
@@ -50,7 +50,7 @@ class BedrockAssembly:
 
     def add(self, event: StreamFrame) -> None:
         data = event.data.encode("utf-8", "replace")
-        said = dict_or_empty(parse_provider_json(data, self._party.provider))
+        said = wire_dict(parse_provider_json(data, self._party.provider))
         if event.name not in _EVENTS:
             if event.name.lower().endswith(_FAILURES):
                 began = self.has_content or self._usage is not None
@@ -73,12 +73,12 @@ class BedrockAssembly:
     def _take(self, said: dict[str, Any]) -> None:
         index = said.get("contentBlockIndex")
         block = self._blocks.setdefault(index if isinstance(index, int) else 0, _Block())
-        start = dict_or_empty(said.get("start"))
+        start = wire_dict(said.get("start"))
         if "toolUse" in start:
-            block.call = dict_or_empty(start["toolUse"])
+            block.call = wire_dict(start["toolUse"])
         elif start:
             block.other = True
-        block.add(dict_or_empty(said.get("delta")))
+        block.add(wire_dict(said.get("delta")))
 
 
 class _Block:
@@ -98,10 +98,10 @@ class _Block:
         return bool(self._pieces) or self.call is not None
 
     def add(self, delta: dict[str, Any]) -> None:
-        reasoning = dict_or_empty(delta.get("reasoningContent"))
+        reasoning = wire_dict(delta.get("reasoningContent"))
         for kind, piece in (
             ("text", delta.get("text")),
-            ("input", dict_or_empty(delta.get("toolUse")).get("input")),
+            ("input", wire_dict(delta.get("toolUse")).get("input")),
             ("reasoning", reasoning.get("text")),
             ("signature", reasoning.get("signature")),
             ("redacted", reasoning.get("redactedContent")),

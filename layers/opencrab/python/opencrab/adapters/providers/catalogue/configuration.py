@@ -19,9 +19,9 @@ from opencrab.adapters.providers.catalogue.model_facts import (
     Listing,
     ModelFamily,
     ModelSettings,
-    family_facts,
-    own_facts,
-    vendor_facts,
+    catalogue_facts,
+    catalogue_facts_of_provider,
+    catalogue_facts_of_similar_models,
 )
 from opencrab.adapters.providers.transport.exchange import SignRequest
 from opencrab.adapters.providers.wire.address import checked_wire_base_url
@@ -135,7 +135,7 @@ class ModelsSettings:
         return replace(self, default=name, uses=kept, fallback=())
 
 
-def model_catalogue_settings(
+def provider_catalogue_settings(
     llm: Mapping[str, Any],
     pricing: Mapping[str, Any],
     missing: Mapping[str, str] | None = None,
@@ -157,7 +157,7 @@ def model_catalogue_settings(
             name,
             catalogue_config_table(table, f"llm.providers.{name}"),
             absent.get(name, ""),
-            keys.get(name) or catalogue_provider_key_name(name),
+            keys.get(name) or _catalogue_provider_key_name(name),
         )
         for name, table in catalogue_config_table(llm.get("providers", {}), "llm.providers").items()
     }
@@ -169,7 +169,7 @@ def model_catalogue_settings(
     settings = ModelsSettings(
         default=default,
         providers=providers,
-        models=own_facts(pricing),
+        models=catalogue_facts(pricing),
         aliases=_references(llm, "aliases"),
         uses={_use(use, "llm.models"): name for use, name in _references(llm, "models").items()},
         fallback=_chain(llm),
@@ -177,8 +177,8 @@ def model_catalogue_settings(
         self_selection=catalogue_config_flag(selection, "enabled", "llm.self_selection")
         is not False,
         selectable=catalogue_config_texts(selection, "allowed_aliases", "llm.self_selection"),
-        vendors=vendor_facts(pricing),
-        families=family_facts(pricing),
+        vendors=catalogue_facts_of_provider(pricing),
+        families=catalogue_facts_of_similar_models(pricing),
         listing=listing,
     )
     _check_references(settings)
@@ -194,7 +194,7 @@ def _default(llm: Mapping[str, Any], providers: Mapping[str, ProviderSettings]) 
     return f"{name}:{model}"
 
 
-def catalogue_alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:
+def provider_catalogue_alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:
     """Follow aliases to the name behind them; raise Invalid if they are circular."""
     seen = [name]
     while name in aliases:
@@ -217,7 +217,7 @@ def check_catalogue_alias_target(
     place: str,
 ) -> str:
     """Resolve a name; raise Invalid unless it is a model of a known provider."""
-    found = catalogue_alias_target(name, aliases, place)
+    found = provider_catalogue_alias_target(name, aliases, place)
     provider = found.partition(":")[0]
     if provider not in providers and provider != "scripted":
         known = ", ".join(sorted({*providers, "scripted"}))
@@ -316,7 +316,7 @@ def _apply_stored_key(
     return replace(provider, api_key=key.strip(), missing=missing)
 
 
-def catalogue_provider_key_name(provider: str) -> str:
+def _catalogue_provider_key_name(provider: str) -> str:
     """Return the default name of a provider's API key, such as OPENAI_API_KEY."""
     return f"{re.sub(r'[^A-Z0-9]', '_', provider.upper())}_API_KEY"
 

@@ -18,12 +18,12 @@ from opencrab.adapters.providers.transport.exchange import (
     OpenReply,
     Reply,
     Transport,
-    transport_never_stopped,
+    provider_exchange_never_stopped,
 )
 from opencrab.adapters.providers.wire.address import (
     checked_wire_base_url,
-    is_private_address,
-    is_this_machine,
+    is_private_url_address,
+    is_url_of_this_machine,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -84,11 +84,13 @@ def missing_catalogue_provider_key(provider: ProviderSettings) -> str:
     """Return the name of the variable that the provider lacks; empty if none."""
     if provider.missing or provider.api_key:
         return provider.missing
-    keyed = provider.kind == "azure" or (provider.kind in _KEYED and is_vendors_own(provider))
+    keyed = provider.kind == "azure" or (
+        provider.kind in _KEYED and is_address_of_provider_itself(provider)
+    )
     return (provider.key_name or "its api_key") if keyed else ""
 
 
-def is_vendors_own(provider: ProviderSettings) -> bool:
+def is_address_of_provider_itself(provider: ProviderSettings) -> bool:
     """Check whether the address is the vendor's own, not a compatible server's."""
     return provider.base_url.rstrip("/") in {"", BASE_URLS.get(provider.kind, "")}
 
@@ -116,7 +118,7 @@ def catalogue_provider_stays_private(provider: ProviderSettings) -> bool:
     if provider.private is not None:
         return provider.private
     if provider.kind in LOCAL_KINDS or provider.kind == "openai":
-        return is_private_address(catalogue_provider_address(provider))
+        return is_private_url_address(catalogue_provider_address(provider))
     return False
 
 
@@ -129,11 +131,15 @@ def catalogue_provider_costs_nothing(provider: ProviderSettings, model: str) -> 
     """
     if provider.kind in {"ollama", "scripted"}:
         return True
-    if provider.private is not False and is_this_machine(catalogue_provider_address(provider)):
+    if provider.private is not False and is_url_of_this_machine(
+        catalogue_provider_address(provider)
+    ):
         return True
     if provider.kind == "openrouter":
         return model.endswith(":free")
-    if provider.kind in OPENAI_SHAPED and is_private_address(catalogue_provider_address(provider)):
+    if provider.kind in OPENAI_SHAPED and is_private_url_address(
+        catalogue_provider_address(provider)
+    ):
         return provider.kind == "llamacpp" or provider.private is True
     return False
 
@@ -157,9 +163,9 @@ def build_catalogue_chat_model(
 def build_catalogue_scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
     """Create the model that answers from the provider's script, without a network."""
     from opencrab.adapters.providers.scripted.model import Scripted  # noqa: PLC0415
-    from opencrab.adapters.providers.scripted.script import load_script  # noqa: PLC0415  - see above
+    from opencrab.adapters.providers.scripted.script import load_script_of_scripted_model  # noqa: PLC0415  - see above
 
-    script = load_script(Path(provider.script)) if provider.script else ()
+    script = load_script_of_scripted_model(Path(provider.script)) if provider.script else ()
     return Scripted(script, info=info)
 
 
@@ -184,7 +190,7 @@ def catalogue_provider_health(
     provider: ProviderSettings, transport: Transport, timeout_seconds: float
 ) -> ProviderHealth:
     """Check a provider by listing its models."""
-    from opencrab.adapters.providers.vendor import probe_provider_health  # noqa: PLC0415  - see above
+    from opencrab.adapters.providers.vendor import probe_health_of_provider  # noqa: PLC0415  - see above
 
     wire, endpoint = _wire(provider), _endpoint(provider)
     if catalogue_provider_stays_private(provider):
@@ -193,22 +199,20 @@ def catalogue_provider_health(
         # The runtime's own host lists no models.
         listing = endpoint.base_url.replace("://bedrock-runtime", "://bedrock", 1)
         endpoint, transport = replace(endpoint, base_url=listing), _patient(provider, transport)
-    return probe_provider_health(wire, endpoint, transport, timeout_seconds)
+    return probe_health_of_provider(wire, endpoint, transport, timeout_seconds)
 
 
-def call_usage(
+def provider_call_usage(
     provider: ProviderSettings, call_id: str, transport: Transport, timeout_seconds: float
 ) -> CallUsage:
     """Ask a provider what it counted for a call that has ended."""
-    from opencrab.adapters.providers.vendor import look_up_provider_call_usage  # noqa: PLC0415  - see above
+    from opencrab.adapters.providers.vendor import look_up_usage_at_provider  # noqa: PLC0415  - see above
     from opencrab.adapters.providers.wire.wire import UsageLookupWire  # noqa: PLC0415
 
     wire = _wire(provider)
     if not isinstance(wire, UsageLookupWire):
         return CallUsage(None, f"{provider.name} has no usage lookup", SETTLE_BY_HAND)
-    return look_up_provider_call_usage(
-        wire, _endpoint(provider), call_id, transport, timeout_seconds
-    )
+    return look_up_usage_at_provider(wire, _endpoint(provider), call_id, transport, timeout_seconds)
 
 
 def _wire(provider: ProviderSettings, *, responses: bool = False) -> "Wire":
@@ -303,7 +307,7 @@ class _NotOpenCrab:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         return self.transport.open(
             url, headers=headers, body=body, timeout_seconds=timeout_seconds, is_stopped=is_stopped
@@ -335,7 +339,7 @@ class _Within:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         seconds = min(timeout_seconds, self.most_seconds)
         return self.transport.open(

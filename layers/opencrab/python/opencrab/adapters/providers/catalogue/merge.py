@@ -11,9 +11,9 @@ from dataclasses import replace
 from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
     ProviderSettings,
-    catalogue_alias_target,
     check_catalogue_alias_target,
     check_catalogue_fallback_models,
+    provider_catalogue_alias_target,
 )
 from opencrab.adapters.providers.catalogue.connection import (
     DEFAULT_MODELS,
@@ -21,7 +21,7 @@ from opencrab.adapters.providers.catalogue.connection import (
     missing_catalogue_provider_setting,
 )
 from opencrab.adapters.providers.wire.address import checked_wire_base_url
-from opencrab.domain.access.origin import key_origin_seal, origin_of
+from opencrab.domain.access.origin import browser_origin_of_url, key_origin_seal
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import Preferences, ProviderChange
 from opencrab.domain.models.routing import Routing
@@ -95,8 +95,8 @@ def _with_own_key(provider: ProviderSettings, change: ProviderChange) -> Provide
     Keys and addresses are stored in two places and may be changed at the same time, so the check is
     here, where both are read.
     """
-    there = origin_of(catalogue_provider_address(provider))
-    belongs = change.key_origin or origin_of(
+    there = browser_origin_of_url(catalogue_provider_address(provider))
+    belongs = change.key_origin or browser_origin_of_url(
         catalogue_provider_address(provider, provider.configured_url)
     )
     if there != belongs:
@@ -109,7 +109,7 @@ def _with_own_key(provider: ProviderSettings, change: ProviderChange) -> Provide
     return replace(provider, api_key="", problem=_OTHER_KEY.format(provider))
 
 
-def catalogue_routing(settings: ModelsSettings) -> Routing:
+def provider_routing(settings: ModelsSettings) -> Routing:
     """Return the routing, limited to providers that can be used.
 
     If the default's provider cannot be used, the first fallback model whose provider has a key
@@ -136,7 +136,7 @@ def resolve_catalogue_model(settings: ModelsSettings, name: str) -> tuple[Provid
 
     Raises Invalid, naming what is missing.
     """
-    found = catalogue_alias_target(name, settings.aliases, "model")
+    found = provider_catalogue_alias_target(name, settings.aliases, "model")
     provider_name, _, model = found.partition(":")
     known = {"scripted": ALWAYS_THERE, **settings.providers}
     provider = known.get(provider_name)

@@ -21,7 +21,7 @@ from opencrab.adapters.providers.catalogue.prices import (
     catalogue_price_micro_usd,
     catalogue_price_of_parts,
     model_spellings_in_catalogue,
-    prices_by_normal_name,
+    provider_prices_by_normal_name,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import DatedPrice
@@ -152,11 +152,11 @@ class ModelFacts:
 
     @cached_property
     def _own_by_name(self) -> Mapping[str, ModelSettings]:
-        return prices_by_normal_name(self.models)
+        return provider_prices_by_normal_name(self.models)
 
     @cached_property
     def _dated_by_name(self) -> Mapping[str, DatedPrice]:
-        return prices_by_normal_name(self.dated)
+        return provider_prices_by_normal_name(self.dated)
 
     def _listed(self, tried: tuple[str, ...]) -> ModelSettings:
         document = self.listing()
@@ -175,7 +175,7 @@ def _of(tried: tuple[str, ...], exact: Mapping[str, T], by_name: Mapping[str, T]
     return next((table[name] for table, name in names if name in table), None)
 
 
-def own_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
+def catalogue_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
     """Return limits, abilities and prices by `provider:model` from config/pricing.toml.
 
     Raises Invalid, naming the setting.
@@ -188,7 +188,7 @@ def own_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
     }
 
 
-def vendor_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
+def catalogue_facts_of_provider(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
     """Return the facts of all models of a kind of provider, used where others are unknown."""
     return {
         kind: _own(table, f"vendors.{kind}", _UNDATED)
@@ -196,8 +196,8 @@ def vendor_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
     }
 
 
-def family_facts(pricing: Mapping[str, Any]) -> tuple[ModelFamily, ...]:
-    """Return the facts of models with similar names; raise Invalid as `own_facts`."""
+def catalogue_facts_of_similar_models(pricing: Mapping[str, Any]) -> tuple[ModelFamily, ...]:
+    """Return the facts of models with similar names; raise Invalid as `catalogue_facts`."""
     tables = pricing.get("families", [])
     if not isinstance(tables, list):
         raise Invalid(

@@ -10,7 +10,7 @@ from opencrab.adapters.providers.catalogue.connection import (
     LOCAL_KINDS,
     catalogue_provider_costs_nothing,
     catalogue_provider_stays_private,
-    is_vendors_own,
+    is_address_of_provider_itself,
 )
 from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
 from opencrab.domain.money.budget import FREE, Price
@@ -28,7 +28,7 @@ def known_model_info(
 ) -> ModelSettings:
     """Return the known facts of a model: its own, completed by its family's and vendor's."""
     name, kind = f"{provider.name}:{model}", provider.kind
-    own = is_vendors_own(provider) or kind in {"azure", "bedrock"}
+    own = is_address_of_provider_itself(provider) or kind in {"azure", "bedrock"}
     if kind == "bedrock":
         known = bedrock_model_facts(facts, provider.name, model, provider.base_url)
     else:

@@ -20,7 +20,7 @@ from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.models.preferences import PRICES, DatedPrice
 from opencrab.domain.models.price_check import (
     NewPrices,
-    are_model_prices_per_token,
+    are_prices_of_models_per_token,
     classify_model_prices,
 )
 from opencrab.domain.money.budget import Price
@@ -107,7 +107,7 @@ def catalogue_price_micro_usd(usd: Any, part: str) -> int:
     return int((amount * _MICRO_USD).to_integral_value(ROUND_CEILING))
 
 
-def read_price_list(document: Any, today: date) -> dict[str, PriceEntry]:
+def read_provider_price_list(document: Any, today: date) -> dict[str, PriceEntry]:
     """Return a list's chat and embedding models by `provider:model`; skip invalid entries."""
     found = {}
     for provider in _objects(document):
@@ -123,7 +123,7 @@ def read_price_list(document: Any, today: date) -> dict[str, PriceEntry]:
     return dict(sorted(found.items()))
 
 
-def newest_catalogue_prices(
+def newest_provider_prices(
     transport: Transport,
     url: str,
     known: Mapping[str, Price | None],
@@ -138,14 +138,16 @@ def newest_catalogue_prices(
     price is returned. A large price drop is rejected unless `allow_lower` is True. Raises Invalid
     for an unsafe URL, and Unavailable if the list cannot be fetched or is in another unit.
     """
-    listed = prices_by_normal_name(read_price_list(_fetch_price_list(transport, url), today))
+    listed = provider_prices_by_normal_name(
+        read_provider_price_list(_fetch_price_list(transport, url), today)
+    )
     if not listed:
         raise Unavailable(
             f"the price list at {url!r} contains no models", cure="correct prices_url in [llm]"
         )
     found = {name: _listed_price(listed, name, (limits or {}).get(name)) for name in known}
     pairs = [(price, new) for name, price in known.items() if price and (new := found[name])]
-    if are_model_prices_per_token(pairs):
+    if are_prices_of_models_per_token(pairs):
         raise Unavailable(
             f"the price list at {url!r} was rejected: its prices are all less than a tenth of the "
             "known ones, so they appear to be per token, not per million tokens",
@@ -168,22 +170,22 @@ def _listed_price(listed: Mapping[str, PriceEntry], name: str, limit: int | None
 
 def model_spellings_in_catalogue(name: str) -> tuple[str, ...]:
     """Return a `provider:model` and the other spellings of Anthropic's model names."""
-    dashed = normal_catalogue_model_name(name)
+    dashed = _normal_catalogue_model_name(name)
     if dashed == name and not name.partition(":")[2].startswith(_CLAUDE):
         return (name,)
     return (name, dashed, re.sub(r"-20[0-9]{6}$", "", dashed))
 
 
-def normal_catalogue_model_name(name: str) -> str:
+def _normal_catalogue_model_name(name: str) -> str:
     """Return the normalized spelling of a `provider:model`, used to search all lists."""
     provider, _, model = name.partition(":")
     return f"{provider}:{anthropic_name_in_catalogue(model)}" if model.startswith(_CLAUDE) else name
 
 
-def prices_by_normal_name(entries: Mapping[str, T]) -> dict[str, T]:
+def provider_prices_by_normal_name(entries: Mapping[str, T]) -> dict[str, T]:
     """Return entries by normalized name; an entry written so itself takes precedence."""
-    return {normal_catalogue_model_name(name): entry for name, entry in entries.items()} | {
-        name: entry for name, entry in entries.items() if normal_catalogue_model_name(name) == name
+    return {_normal_catalogue_model_name(name): entry for name, entry in entries.items()} | {
+        name: entry for name, entry in entries.items() if _normal_catalogue_model_name(name) == name
     }
 
 

@@ -5,13 +5,13 @@ from typing import Any
 from opencrab.adapters.providers.google.error import google_error_of_body
 from opencrab.adapters.providers.google.request import REPLAY, google_model_id
 from opencrab.adapters.providers.wire.lenient import (
-    as_token_count,
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
-    raw_tool_arguments,
-    read_tool_arguments,
-    reply_json_excerpt,
+    raw_wire_tool_arguments,
+    wire_dict,
+    wire_json_excerpt,
+    wire_list,
+    wire_token_count,
+    wire_tool_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.adapters.providers.wire.wire import ErrorParty
@@ -68,14 +68,13 @@ def google_answer(body: Any, party: ErrorParty) -> ModelAnswer:
         )
     if body.get("error"):
         raise google_error_of_body(body, party)
-    usage = _usage(dict_or_empty(body.get("usageMetadata")))
+    usage = _usage(wire_dict(body.get("usageMetadata")))
     counted = usage if usage.is_counted else None
     candidate = google_candidate(body)
     if candidate is None:
         raise _no_candidate(body, party, counted)
     parts = [
-        dict_or_empty(part)
-        for part in list_or_empty(dict_or_empty(candidate.get("content")).get("parts"))
+        wire_dict(part) for part in wire_list(wire_dict(candidate.get("content")).get("parts"))
     ]
     finish = google_finish_reason(candidate.get("finishReason"))
     _check(candidate, parts, finish, party, counted)
@@ -86,13 +85,13 @@ def google_answer(body: Any, party: ErrorParty) -> ModelAnswer:
 
 def google_candidate(body: dict[str, Any]) -> dict[str, Any] | None:
     """Return the first candidate, as only one is requested; None without one."""
-    candidates = list_or_empty(body.get("candidates"))
+    candidates = wire_list(body.get("candidates"))
     return candidates[0] if candidates and isinstance(candidates[0], dict) else None
 
 
 def google_part_says_something(part: Any) -> bool:
     """Check whether a part has text or a function call."""
-    part = dict_or_empty(part)
+    part = wire_dict(part)
     return bool(part.get("text")) or "functionCall" in part
 
 
@@ -117,7 +116,7 @@ def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) 
 
 def google_block_reason(body: dict[str, Any]) -> str:
     """Return why a prompt was blocked; empty if it was not."""
-    feedback = dict_or_empty(body.get("promptFeedback"))
+    feedback = wire_dict(body.get("promptFeedback"))
     reason = feedback.get("blockReason") or ""
     words = as_wire_label(feedback.get("blockReasonMessage"))
     return words or (
@@ -166,7 +165,7 @@ def _answer(parts: list[dict[str, Any]], party: ErrorParty) -> ModelAnswer:
     for part in parts:
         text, signature = part.get("text"), _opaque(part.get("thoughtSignature"))
         if "functionCall" in part:
-            entry = dict_or_empty(part["functionCall"])
+            entry = wire_dict(part["functionCall"])
             calls.append(_call(f"c{len(calls)}", entry))
             kept.append(_keep(id=_opaque(entry.get("id")), signature=signature))
         elif part.get("thought") is True:
@@ -187,8 +186,8 @@ def _answer(parts: list[dict[str, Any]], party: ErrorParty) -> ModelAnswer:
 
 def _call(call_id: str, entry: dict[str, Any]) -> ActionCall:
     arguments = entry.get("args")
-    readable = read_tool_arguments(arguments)
-    raw_text = "" if readable is not None else raw_tool_arguments(arguments)
+    readable = wire_tool_arguments(arguments)
+    raw_text = "" if readable is not None else raw_wire_tool_arguments(arguments)
     return ActionCall(
         id=call_id, name=as_wire_label(entry.get("name")), arguments=readable, raw=raw_text
     )
@@ -216,18 +215,18 @@ def _opaque(value: Any) -> str:
 
 def _usage(usage: dict[str, Any]) -> Usage:
     """Return token counts; what totalTokenCount holds beyond the input counts as output."""
-    tokens_in = as_token_count(usage.get("promptTokenCount")) + as_token_count(
+    tokens_in = wire_token_count(usage.get("promptTokenCount")) + wire_token_count(
         usage.get("toolUsePromptTokenCount")
     )
-    thoughts = as_token_count(usage.get("thoughtsTokenCount"))
-    beyond = as_token_count(usage.get("totalTokenCount")) - tokens_in
+    thoughts = wire_token_count(usage.get("thoughtsTokenCount"))
+    beyond = wire_token_count(usage.get("totalTokenCount")) - tokens_in
     return Usage(
         input_tokens=tokens_in,
-        output_tokens=max(as_token_count(usage.get("candidatesTokenCount")) + thoughts, beyond),
-        cached_tokens=min(as_token_count(usage.get("cachedContentTokenCount")), tokens_in),
+        output_tokens=max(wire_token_count(usage.get("candidatesTokenCount")) + thoughts, beyond),
+        cached_tokens=min(wire_token_count(usage.get("cachedContentTokenCount")), tokens_in),
         reasoning_tokens=thoughts,
     )
 
 
 def _short_json_excerpt(value: Any) -> str:
-    return reply_json_excerpt(value)[:_SHOWN_LENGTH]
+    return wire_json_excerpt(value)[:_SHOWN_LENGTH]

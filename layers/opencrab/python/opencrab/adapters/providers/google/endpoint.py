@@ -9,10 +9,10 @@ from opencrab.adapters.providers.google.request import google_model_id, google_r
 from opencrab.adapters.providers.google.stream import GoogleAssembly, join_google_chunks
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.lenient import (
-    as_token_count,
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
+    wire_dict,
+    wire_list,
+    wire_token_count,
 )
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.money.budget import Usage
@@ -53,8 +53,7 @@ class GoogleWire:
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
         listed = (
-            dict_or_empty(entry).get("name")
-            for entry in list_or_empty(dict_or_empty(body).get("models"))
+            wire_dict(entry).get("name") for entry in wire_list(wire_dict(body).get("models"))
         )
         names = (google_model_id(as_wire_label(name)) for name in listed)
         return tuple(dict.fromkeys(name for name in names if name))
@@ -73,12 +72,12 @@ class GoogleWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        if dict_or_empty(body).get("error"):
+        if wire_dict(body).get("error"):
             raise google_error_of_body(body, party)
-        rows = map(dict_or_empty, list_or_empty(dict_or_empty(body).get("embeddings")))
-        counted = dict_or_empty(dict_or_empty(body).get("usageMetadata")).get("promptTokenCount")
+        rows = map(wire_dict, wire_list(wire_dict(body).get("embeddings")))
+        counted = wire_dict(wire_dict(body).get("usageMetadata")).get("promptTokenCount")
         placed = {"data": [{"embedding": row.get("values")} for row in rows]}
-        usage = Usage(input_tokens=as_token_count(counted))
+        usage = Usage(input_tokens=wire_token_count(counted))
         return embedding.openai_embedding_answer(placed, len(texts), party, usage)
 
 

@@ -7,9 +7,9 @@ from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import (
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
+    wire_dict,
     wire_duration_seconds,
+    wire_list,
     wire_retry_hint,
 )
 from opencrab.adapters.providers.wire.refusal import (
@@ -62,12 +62,10 @@ def google_error_of_body(
 ) -> ModelCallFailed:
     """Return the error in a body; without a status code, judge by its own code or name."""
     body = body[0] if isinstance(body, list) and body else body
-    error = dict_or_empty(body).get("error") or body
-    details = [
-        dict_or_empty(detail) for detail in list_or_empty(dict_or_empty(error).get("details"))
-    ]
+    error = wire_dict(body).get("error") or body
+    details = [wire_dict(detail) for detail in wire_list(wire_dict(error).get("details"))]
     told = _error_message(error)
-    fault = _fault(dict_or_empty(error), details, status, told.lower())
+    fault = _fault(wire_dict(error), details, status, told.lower())
     return ModelCallFailed(
         _MESSAGES.get(fault, _OTHERWISE).format(
             party=party, told=told, retry=wire_retry_hint(_wait(details))
@@ -107,9 +105,9 @@ def _waiting_is_vain(details: list[dict[str, Any]]) -> bool:
 def _quotas(details: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield name and limit of each quota in an error's details."""
     for detail in details:
-        for violation in map(dict_or_empty, list_or_empty(detail.get("violations"))):
+        for violation in map(wire_dict, wire_list(detail.get("violations"))):
             yield as_wire_label(violation.get("quotaId")), str(violation.get("quotaValue", ""))
-        metadata = dict_or_empty(detail.get("metadata"))
+        metadata = wire_dict(detail.get("metadata"))
         yield as_wire_label(metadata.get("quota_limit")), str(metadata.get("quota_limit_value", ""))
 
 
@@ -121,7 +119,7 @@ def _wait(details: list[dict[str, Any]]) -> float | None:
 
 def _error_message(error: Any) -> str:
     return refusal.wire_vendor_message(
-        dict_or_empty(error).get("message") or dict_or_empty(error).get("status") or error
+        wire_dict(error).get("message") or wire_dict(error).get("status") or error
     )
 
 

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from opencrab.adapters.providers.google.schema import gemini_schema
-from opencrab.adapters.providers.wire.lenient import dict_or_empty, list_or_empty
+from opencrab.adapters.providers.wire.lenient import wire_dict, wire_list
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
@@ -160,9 +160,9 @@ def _calls_with_replay(
     turn: ChatMessage, replay: Mapping[str, Any]
 ) -> Iterator[tuple[ActionCall, dict[str, Any]]]:
     """Yield each call with the id and signature stored for it."""
-    kept = list_or_empty(replay.get("calls"))
+    kept = wire_list(replay.get("calls"))
     for place, call in enumerate(turn.calls):
-        yield call, dict_or_empty(kept[place]) if place < len(kept) else {}
+        yield call, wire_dict(kept[place]) if place < len(kept) else {}
 
 
 def _replay(turn: ChatMessage, model: str) -> Mapping[str, Any]:

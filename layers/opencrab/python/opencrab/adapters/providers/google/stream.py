@@ -10,9 +10,9 @@ from opencrab.adapters.providers.google.answer import (
 )
 from opencrab.adapters.providers.google.error import google_error_of_body
 from opencrab.adapters.providers.wire.lenient import (
-    dict_or_empty,
-    list_or_empty,
     parse_provider_json,
+    wire_dict,
+    wire_list,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
@@ -39,14 +39,12 @@ class GoogleAssembly:
 
     @property
     def text(self) -> str:
-        parts = (
-            part for part in map(dict_or_empty, self._parts) if part.get("thought") is not True
-        )
+        parts = (part for part in map(wire_dict, self._parts) if part.get("thought") is not True)
         return "".join(text for part in parts if isinstance(text := part.get("text"), str))
 
     @property
     def has_calls(self) -> bool:
-        return any(dict_or_empty(part).get("functionCall") for part in self._parts)
+        return any(wire_dict(part).get("functionCall") for part in self._parts)
 
     def add(self, event: StreamFrame) -> None:
         if not event.data.strip():
@@ -58,7 +56,7 @@ class GoogleAssembly:
 
     def take(self, chunk: Any) -> None:
         """Add one chunk; raise ModelCallFailed for an error."""
-        chunk = dict_or_empty(chunk)
+        chunk = wire_dict(chunk)
         if chunk.get("error"):
             counted = bool(self._rest.get("usageMetadata"))
             raise google_error_of_body(chunk, self._party, billed=self._began or counted or None)
@@ -68,7 +66,7 @@ class GoogleAssembly:
         candidate = google_candidate(chunk)
         if candidate is None:
             return
-        parts = list_or_empty(dict_or_empty(candidate.get("content")).get("parts"))
+        parts = wire_list(wire_dict(candidate.get("content")).get("parts"))
         self._parts.extend(parts)
         self._began = self._began or any(map(google_part_says_something, parts))
         self._candidate["index"] = 0

@@ -4,14 +4,14 @@ from typing import Any
 
 from opencrab.adapters.providers.ollama.error import ollama_error_of_body
 from opencrab.adapters.providers.wire.lenient import (
-    as_token_count,
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
     parse_provider_json,
-    raw_tool_arguments,
-    read_tool_arguments,
-    reply_json_excerpt,
+    raw_wire_tool_arguments,
+    wire_dict,
+    wire_json_excerpt,
+    wire_list,
+    wire_token_count,
+    wire_tool_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
@@ -43,8 +43,8 @@ def ollama_answer(body: Any, party: ErrorParty) -> ModelAnswer:
         model=as_wire_label(body.get("model")) or party.model,
         finish=as_wire_label(body.get("done_reason")),
         usage=Usage(
-            input_tokens=as_token_count(body.get("prompt_eval_count")),
-            output_tokens=as_token_count(body.get("eval_count")),
+            input_tokens=wire_token_count(body.get("prompt_eval_count")),
+            output_tokens=wire_token_count(body.get("eval_count")),
         ),
     )
 
@@ -79,15 +79,15 @@ class OllamaAssembly:
         if self.is_complete:
             return
         data = event.data.encode("utf-8", "replace")
-        line = dict_or_empty(parse_provider_json(data, self._party.provider))
+        line = wire_dict(parse_provider_json(data, self._party.provider))
         if line.get("error"):
             raise ollama_error_of_body(line, self._party, billed=self.has_content or None)
-        message = dict_or_empty(line.pop("message", None))
+        message = wire_dict(line.pop("message", None))
         for field, pieces in (("content", self._texts), ("thinking", self._thoughts)):
             piece = message.get(field)
             if isinstance(piece, str) and piece:
                 pieces.append(piece)
-        self._calls.extend(list_or_empty(message.get("tool_calls")))
+        self._calls.extend(wire_list(message.get("tool_calls")))
         self._rest |= line
 
     def body(self) -> Any:
@@ -101,7 +101,7 @@ class OllamaAssembly:
 
 def _answer(message: dict[str, Any]) -> ModelAnswer:
     words = repair_wire_text(_text(message.get("content"))).strip()
-    entries = [entry for entry in list_or_empty(message.get("tool_calls")) if entry]
+    entries = [entry for entry in wire_list(message.get("tool_calls")) if entry]
     calls = tuple(_call(f"c{place}", entry) for place, entry in enumerate(entries))
     judgment = repair_wire_text(_text(message.get("thinking"))).strip()
     thought = Reflection(judgment=judgment, intent=words if calls else "")
@@ -113,10 +113,10 @@ def _answer(message: dict[str, Any]) -> ModelAnswer:
 
 
 def _call(call_id: str, entry: Any) -> ActionCall:
-    function = dict_or_empty(dict_or_empty(entry).get("function"))
+    function = wire_dict(wire_dict(entry).get("function"))
     arguments = function.get("arguments")
-    readable = read_tool_arguments(arguments)
-    raw_text = "" if readable is not None else raw_tool_arguments(arguments)
+    readable = wire_tool_arguments(arguments)
+    raw_text = "" if readable is not None else raw_wire_tool_arguments(arguments)
     return ActionCall(
         id=call_id, name=as_wire_label(function.get("name")), arguments=readable, raw=raw_text
     )
@@ -127,4 +127,4 @@ def _text(value: Any) -> str:
 
 
 def _short_json_excerpt(value: Any) -> str:
-    return reply_json_excerpt(value)[:_SHOWN_LENGTH]
+    return wire_json_excerpt(value)[:_SHOWN_LENGTH]

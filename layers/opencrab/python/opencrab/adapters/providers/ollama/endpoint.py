@@ -7,10 +7,10 @@ from opencrab.adapters.providers.ollama.error import ollama_error_of_body, ollam
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.history import pair_wire_calls_with_results
 from opencrab.adapters.providers.wire.lenient import (
-    as_token_count,
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
+    wire_dict,
+    wire_list,
+    wire_token_count,
 )
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.money.budget import Usage
@@ -55,7 +55,7 @@ class OllamaWire:
         return "/api/tags"
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        entries = map(dict_or_empty, list_or_empty(dict_or_empty(body).get("models")))
+        entries = map(wire_dict, wire_list(wire_dict(body).get("models")))
         names = (
             as_wire_label(entry.get("model")) or as_wire_label(entry.get("name"))
             for entry in entries
@@ -71,11 +71,11 @@ class OllamaWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        body = dict_or_empty(body)
+        body = wire_dict(body)
         if body.get("error"):
             raise ollama_error_of_body(body, party)
-        usage = Usage(input_tokens=as_token_count(body.get("prompt_eval_count")))
-        rows = [{"embedding": row} for row in list_or_empty(body.get("embeddings"))]
+        usage = Usage(input_tokens=wire_token_count(body.get("prompt_eval_count")))
+        rows = [{"embedding": row} for row in wire_list(body.get("embeddings"))]
         placed = {"data": rows, "model": body.get("model")}
         return embedding.openai_embedding_answer(placed, len(texts), party, usage)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import dict_or_empty
+from opencrab.adapters.providers.wire.lenient import wire_dict
 from opencrab.adapters.providers.wire.refusal import (
     wire_fault_of_status,
     wire_refusal_key_place,
@@ -105,5 +105,5 @@ def _by_words(words: str) -> Fault | None:
 
 def _error_message(body: Any) -> str:
     """Return Ollama's message, unwrapped from the form of its compatible APIs."""
-    error = dict_or_empty(body).get("error") or body
-    return refusal.wire_vendor_message(dict_or_empty(error).get("message") or error)
+    error = wire_dict(body).get("error") or body
+    return refusal.wire_vendor_message(wire_dict(error).get("message") or error)

@@ -7,20 +7,20 @@ from typing import Any
 from opencrab.adapters.providers.openai.error import openai_error_within
 from opencrab.adapters.providers.wire.lenient import (
     are_wire_arguments_ambiguous,
-    as_token_count,
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
-    raw_tool_arguments,
-    read_tool_arguments,
-    reply_json_excerpt,
+    raw_wire_tool_arguments,
+    wire_dict,
+    wire_json_excerpt,
+    wire_list,
+    wire_token_count,
+    wire_tool_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
-from opencrab.domain.value import is_json
+from opencrab.domain.value import is_json_value
 
 Counting = Callable[[dict[str, Any], ErrorParty], Usage]
 """Reads the usage of a body or of a chunk."""
@@ -39,36 +39,38 @@ def openai_usage(body: dict[str, Any], party: ErrorParty) -> Usage:  # noqa: ARG
 
     Only audio that Mistral was sent is counted in the total, but in neither part: it is input.
     """
-    counted = dict_or_empty(body.get("usage"))
-    details = dict_or_empty(counted.get("prompt_tokens_details"))
-    tokens_in = as_token_count(counted.get("prompt_tokens"))
+    counted = wire_dict(body.get("usage"))
+    details = wire_dict(counted.get("prompt_tokens_details"))
+    tokens_in = wire_token_count(counted.get("prompt_tokens"))
     if details.get("audio_tokens") or counted.get("prompt_audio_seconds"):
         tokens_in += _audio_apart(counted, details)
-    beyond = as_token_count(counted.get("total_tokens")) - tokens_in
+    beyond = wire_token_count(counted.get("total_tokens")) - tokens_in
     cached = details.get("cached_tokens")
     if cached is None:
         cached = counted.get("prompt_cache_hit_tokens")
-    cached = min(as_token_count(cached), tokens_in)
-    thinking = dict_or_empty(counted.get("completion_tokens_details")).get("reasoning_tokens")
-    tokens_out = max(as_token_count(counted.get("completion_tokens")), beyond)
+    cached = min(wire_token_count(cached), tokens_in)
+    thinking = wire_dict(counted.get("completion_tokens_details")).get("reasoning_tokens")
+    tokens_out = max(wire_token_count(counted.get("completion_tokens")), beyond)
     return Usage(
         input_tokens=tokens_in,
         output_tokens=tokens_out,
         cached_tokens=cached,
         cache_write_tokens=min(
-            as_token_count(details.get("cache_write_tokens")), tokens_in - cached
+            wire_token_count(details.get("cache_write_tokens")), tokens_in - cached
         ),
-        reasoning_tokens=min(as_token_count(thinking), tokens_out),
+        reasoning_tokens=min(wire_token_count(thinking), tokens_out),
     )
 
 
 def _audio_apart(counted: dict[str, Any], details: dict[str, Any]) -> int:
     """Return the tokens of audio input that `prompt_tokens` does not include."""
     parts = (counted.get("prompt_tokens"), counted.get("completion_tokens"))
-    apart = max(as_token_count(counted.get("total_tokens")) - sum(map(as_token_count, parts)), 0)
-    if as_token_count(counted.get("prompt_audio_seconds")):
+    apart = max(
+        wire_token_count(counted.get("total_tokens")) - sum(map(wire_token_count, parts)), 0
+    )
+    if wire_token_count(counted.get("prompt_audio_seconds")):
         return apart
-    return min(as_token_count(details.get("audio_tokens")), apart)
+    return min(wire_token_count(details.get("audio_tokens")), apart)
 
 
 def openai_answer(
@@ -79,9 +81,9 @@ def openai_answer(
     Lenient where servers are known to deviate. Raises ModelCallFailed if the body holds an error or
     no answer, or if the finish reason says that the answer failed or was filtered.
     """
-    counted = counting(dict_or_empty(body), party)
+    counted = counting(wire_dict(body), party)
     choice = _first_choice(body, party, counted)
-    message = dict_or_empty(choice.get("message"))
+    message = wire_dict(choice.get("message"))
     words = repair_wire_text(_content(message)).strip()
     finish = as_wire_label(choice.get("finish_reason"))
     calls = _calls(message, cut=finish == _CUT)
@@ -92,7 +94,7 @@ def openai_answer(
         text="" if calls else words,
         calls=calls,
         thought=thought if thought.judgment or thought.intent else None,
-        model=as_wire_label(dict_or_empty(body).get("model")) or party.model,
+        model=as_wire_label(wire_dict(body).get("model")) or party.model,
         finish=finish,
         usage=counted,
         replay=_replay(message, party),
@@ -101,16 +103,16 @@ def openai_answer(
 
 def _first_choice(body: Any, party: ErrorParty, counted: Usage) -> dict[str, Any]:
     """Return the first choice; raise ModelCallFailed for an error or a malformed body."""
-    choices = list_or_empty(dict_or_empty(body).get("choices"))
-    choice = dict_or_empty(choices[0]) if choices else {}
-    error = dict_or_empty(body).get("error") or choice.get("error")
+    choices = wire_list(wire_dict(body).get("choices"))
+    choice = wire_dict(choices[0]) if choices else {}
+    error = wire_dict(body).get("error") or choice.get("error")
     if error:
         raise openai_error_within(error, party, usage=counted)
     if isinstance(choice.get("message"), dict) or choice.get("finish_reason") == _FILTERED:
         return choice
     lacking = "has no choices with a message" if isinstance(body, dict) else "is not a JSON object"
     raise ModelCallFailed(
-        f"the answer of {party.provider} {lacking}: {reply_json_excerpt(body)}",
+        f"the answer of {party.provider} {lacking}: {wire_json_excerpt(body)}",
         Fault.NONSENSE,
         usage=counted if counted.is_counted else None,
     )
@@ -118,13 +120,13 @@ def _first_choice(body: Any, party: ErrorParty, counted: Usage) -> dict[str, Any
 
 def text_of_openai_parts(parts: list[Any]) -> str:
     """Join the texts of a content that came as a list of parts."""
-    texts = (dict_or_empty(part).get("text") for part in parts)
+    texts = (wire_dict(part).get("text") for part in parts)
     return "".join(text for text in texts if isinstance(text, str))
 
 
 def thinking_of_openai_parts(parts: list[Any]) -> str:
     """Join the thinking of a content that came as a list of parts, as Mistral sends it."""
-    thoughts = (dict_or_empty(part).get("thinking") for part in parts)
+    thoughts = (wire_dict(part).get("thinking") for part in parts)
     return "".join(
         text_of_openai_parts(thought) if isinstance(thought, list) else thought
         for thought in thoughts
@@ -160,7 +162,7 @@ def _reasoning(message: dict[str, Any]) -> str:
 
 def _entries(message: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a message's tool calls, or the older single function_call."""
-    entries = [dict_or_empty(entry) for entry in list_or_empty(message.get("tool_calls")) if entry]
+    entries = [wire_dict(entry) for entry in wire_list(message.get("tool_calls")) if entry]
     older = message.get("function_call")
     return [{"function": older}] if not entries and isinstance(older, dict) else entries
 
@@ -176,19 +178,19 @@ def _calls(message: dict[str, Any], *, cut: bool) -> tuple[ActionCall, ...]:
 def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> ActionCall:
     """Convert a tool call; arguments that the token limit may have cut count as unreadable."""
     if "function" in entry:
-        function = dict_or_empty(entry["function"])
+        function = wire_dict(entry["function"])
         arguments = function.get("arguments")
     else:
-        function = dict_or_empty(entry.get("custom"))
+        function = wire_dict(entry.get("custom"))
         arguments = function.get("input", entry)
     readable = (
-        None if cut and are_wire_arguments_ambiguous(arguments) else read_tool_arguments(arguments)
+        None if cut and are_wire_arguments_ambiguous(arguments) else wire_tool_arguments(arguments)
     )
     return ActionCall(
         id=call_id,
         name=as_wire_label(function.get("name")),
         arguments=readable,
-        raw="" if readable is not None else raw_tool_arguments(arguments),
+        raw="" if readable is not None else raw_wire_tool_arguments(arguments),
     )
 
 
@@ -200,7 +202,7 @@ def _replay(message: dict[str, Any], party: ErrorParty) -> dict[str, Any] | None
     """
     entries = _entries(message)
     replay: dict[str, Any] = {"model": party.model}
-    if list_or_empty(message.get("reasoning_details")):
+    if wire_list(message.get("reasoning_details")):
         replay["reasoning_details"] = message["reasoning_details"]
         replay["ids"] = [as_wire_label(entry.get("id")) for entry in entries]
     elif entries and _thinking_parts(message):
@@ -209,5 +211,5 @@ def _replay(message: dict[str, Any], party: ErrorParty) -> dict[str, Any] | None
         replay["reasoning_content"] = message["reasoning_content"]
     else:
         return None
-    fits = is_json(replay) and len(json.dumps(replay)) <= REPLAY_BYTES
+    fits = is_json_value(replay) and len(json.dumps(replay)) <= REPLAY_BYTES
     return replay if fits else None

@@ -7,7 +7,7 @@ from base64 import b64decode
 from typing import Any
 
 from opencrab.adapters.providers.openai.error import openai_error_within
-from opencrab.adapters.providers.wire.lenient import as_wire_label, dict_or_empty, list_or_empty
+from opencrab.adapters.providers.wire.lenient import as_wire_label, wire_dict, wire_list
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -23,9 +23,9 @@ def openai_embedding_request(model: str, texts: tuple[str, ...]) -> dict[str, An
 
 def openai_embedding_answer(body: Any, number: int, party: ErrorParty, usage: Usage) -> Embeddings:
     """Return one vector per text, in order; raise ModelCallFailed otherwise."""
-    if error := dict_or_empty(body).get("error"):
+    if error := wire_dict(body).get("error"):
         raise openai_error_within(error, party, usage=usage)
-    entries = [dict_or_empty(entry) for entry in list_or_empty(dict_or_empty(body).get("data"))]
+    entries = [wire_dict(entry) for entry in wire_list(wire_dict(body).get("data"))]
     placed = {_place(entry, n): _vector(entry.get("embedding")) for n, entry in enumerate(entries)}
     vectors = tuple(placed.get(n, ()) for n in range(number))
     lengths = {len(vector) for vector in vectors}
@@ -36,9 +36,7 @@ def openai_embedding_answer(body: Any, number: int, party: ErrorParty, usage: Us
             Fault.NONSENSE,
             usage=usage if usage.is_counted else None,
         )
-    return Embeddings(
-        vectors, usage, as_wire_label(dict_or_empty(body).get("model")) or party.model
-    )
+    return Embeddings(vectors, usage, as_wire_label(wire_dict(body).get("model")) or party.model)
 
 
 def _place(entry: dict[str, Any], otherwise: int) -> int:
@@ -50,7 +48,7 @@ def _vector(embedding: Any) -> tuple[float, ...]:
     """Return a vector from numbers or base64 floats; empty if it is malformed."""
     if isinstance(embedding, str):
         return _finite(_decode_floats(embedding))
-    numbers = list_or_empty(embedding)
+    numbers = wire_list(embedding)
     if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
         return ()
     try:

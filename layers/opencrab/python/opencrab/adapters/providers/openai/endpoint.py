@@ -6,7 +6,7 @@ from opencrab.adapters.providers.openai import answer, embedding, error
 from opencrab.adapters.providers.openai import request as request_format
 from opencrab.adapters.providers.openai.stream import OpenAIChatAssembly
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.lenient import as_wire_label, dict_or_empty, list_or_empty
+from opencrab.adapters.providers.wire.lenient import as_wire_label, wire_dict, wire_list
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing, StreamAssembly
 from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -46,8 +46,8 @@ class OpenAIWire:
         return self._path("/models")
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        entries = list_or_empty(body) or list_or_empty(dict_or_empty(body).get("data"))
-        names = (as_wire_label(dict_or_empty(entry).get("id")) for entry in entries)
+        entries = wire_list(body) or wire_list(wire_dict(body).get("data"))
+        names = (as_wire_label(wire_dict(entry).get("id")) for entry in entries)
         return tuple(dict.fromkeys(filter(None, names)))
 
     def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - one path for all
@@ -59,7 +59,7 @@ class OpenAIWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        usage = self.usage(dict_or_empty(body), party)
+        usage = self.usage(wire_dict(body), party)
         return embedding.openai_embedding_answer(body, len(texts), party, usage)
 
     def _key(self, api_key: str) -> dict[str, str]:

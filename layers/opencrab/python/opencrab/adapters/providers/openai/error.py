@@ -7,14 +7,14 @@ from typing import Any
 from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import (
-    dict_or_empty,
-    reply_json_excerpt,
+    wire_dict,
     wire_duration_seconds,
+    wire_json_excerpt,
     wire_retry_after,
     wire_retry_hint,
 )
 from opencrab.adapters.providers.wire.refusal import (
-    refusal_billed_by,
+    is_wire_refusal_billed,
     wire_fault_of_status,
     wire_redirect_refusal,
     wire_refusal_body,
@@ -121,7 +121,7 @@ def openai_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
         _error_message(error),
         party,
         status=reply.status,
-        billed=refusal_billed_by(reply.status),
+        billed=is_wire_refusal_billed(reply.status),
         wait=_wait(reply.headers, error),
     )
 
@@ -182,7 +182,7 @@ def _by_status(status: int, error: Any) -> Fault:
 
 
 def _by_code(error: Any) -> Fault:
-    code = dict_or_empty(error).get("code")
+    code = wire_dict(error).get("code")
     if isinstance(code, str) and len(code) == 3 and code.isdecimal():  # noqa: PLR2004
         code = int(code)
     if isinstance(code, int) and _BAD_REQUEST <= code < _NO_STATUS:
@@ -197,7 +197,7 @@ def _by_words(table: tuple[tuple[Fault, tuple[str, ...]], ...], error: Any) -> F
 
 def _wait(headers: Mapping[str, str], error: Any) -> float | None:
     """Return the seconds to wait before a retry, from headers or body; None if unknown."""
-    inner = dict_or_empty(dict_or_empty(dict_or_empty(error).get("metadata")).get("headers"))
+    inner = wire_dict(wire_dict(wire_dict(error).get("metadata")).get("headers"))
     quoted = {str(name).lower(): value for name, value in inner.items() if isinstance(value, str)}
     told = wire_retry_after(headers)
     told = wire_retry_after(quoted) if told is None else told
@@ -222,17 +222,15 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
 def _error_in(reply: Reply) -> Any:
     """Return a response's error object, or the beginning of its body."""
     body = wire_refusal_body(reply)
-    return (
-        dict_or_empty(body).get("error") or body or response_excerpt(reply.body) or "no explanation"
-    )
+    return wire_dict(body).get("error") or body or response_excerpt(reply.body) or "no explanation"
 
 
 def _error_message(error: Any) -> str:
     """Return the provider's message on one line, with the upstream error that it wraps."""
-    behind = dict_or_empty(dict_or_empty(error).get("metadata")).get("raw")
+    behind = wire_dict(wire_dict(error).get("metadata")).get("raw")
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error.get("code") or error
-    text = error if isinstance(error, str) else reply_json_excerpt(error)
+    text = error if isinstance(error, str) else wire_json_excerpt(error)
     return refusal.wire_vendor_message(
         f"{text[:_TOLD_LENGTH]}: {behind}" if isinstance(behind, str) else text
     )
@@ -243,6 +241,6 @@ def _marks(error: Any) -> str:
     if not isinstance(error, dict):
         return error.lower()[:_MARKS_LENGTH] if isinstance(error, str) else ""
     fields = [error.get(field) for field in ("code", "type", "message")]
-    fields.append(dict_or_empty(error.get("metadata")).get("raw"))
-    fields.append(dict_or_empty(error.get("innererror")).get("code"))
+    fields.append(wire_dict(error.get("metadata")).get("raw"))
+    fields.append(wire_dict(error.get("innererror")).get("code"))
     return " ".join(field[:_MARKS_LENGTH] for field in fields if isinstance(field, str)).lower()

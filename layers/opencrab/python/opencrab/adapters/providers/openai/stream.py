@@ -12,9 +12,9 @@ from opencrab.adapters.providers.openai.answer import (
 from opencrab.adapters.providers.openai.error import openai_error_within
 from opencrab.adapters.providers.wire.lenient import (
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
-    reply_json_excerpt,
+    wire_dict,
+    wire_json_excerpt,
+    wire_list,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -76,7 +76,7 @@ class OpenAIChatAssembly:
         chunk = self._parsed(text)
         self._model = self._model or chunk.get("model")
         self._usage = chunk.get("usage") or self._usage
-        choices = [dict_or_empty(choice) for choice in list_or_empty(chunk.get("choices"))]
+        choices = [wire_dict(choice) for choice in wire_list(chunk.get("choices"))]
         choice = next((each for each in choices if each.get("index") in (0, None)), {})
         if error := chunk.get("error") or choice.get("error"):
             raise self._failed(error, is_final=bool(chunk.get("usage")))
@@ -107,10 +107,10 @@ class OpenAIChatAssembly:
 
     def _parsed(self, text: str) -> dict[str, Any]:
         try:
-            return dict_or_empty(json.loads(text))
+            return wire_dict(json.loads(text))
         except (ValueError, RecursionError):
             message = (
-                f"a chunk of {self._party.provider} is not JSON: {reply_json_excerpt(text[:200])}"
+                f"a chunk of {self._party.provider} is not JSON: {wire_json_excerpt(text[:200])}"
             )
             raise ModelCallFailed(message, Fault.NONSENSE) from None
 
@@ -121,23 +121,23 @@ class OpenAIChatAssembly:
             # An answer in one piece, or one more time all that has come in pieces.
             self._whole = self._whole if self.has_content else choice["message"]
             return
-        delta = dict_or_empty(choice.get("delta"))
+        delta = wire_dict(choice.get("delta"))
         if isinstance(parts := delta.get("content"), list):
             thinking, text = thinking_of_openai_parts(parts), text_of_openai_parts(parts)
             delta = {**delta, "content": text, "thinking": thinking}
         for name, pieces in self._words.items():
             if isinstance(piece := delta.get(name), str) and piece:
                 pieces.append(piece)
-        for entry in list_or_empty(delta.get("tool_calls")):
-            self._take_call(dict_or_empty(entry))
+        for entry in wire_list(delta.get("tool_calls")):
+            self._take_call(wire_dict(entry))
         if isinstance(delta.get("function_call"), dict):
             self._take_call({"index": 0, "function": delta["function_call"]})
-        for detail in list_or_empty(delta.get("reasoning_details")):
-            self._take_detail(dict_or_empty(detail))
+        for detail in wire_list(delta.get("reasoning_details")):
+            self._take_detail(wire_dict(detail))
 
     def _take_call(self, entry: dict[str, Any]) -> None:
         kind = "custom" if "custom" in entry else "function"
-        function = dict_or_empty(entry.get(kind))
+        function = wire_dict(entry.get(kind))
         call_id, name = as_wire_label(entry.get("id")), as_wire_label(function.get("name"))
         index = entry.get("index") if isinstance(entry.get("index"), int) else None
         call = self._begun(index, call_id, name)

@@ -10,8 +10,8 @@ from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.lenient import (
     as_wire_label,
-    dict_or_empty,
     parse_provider_json,
+    wire_dict,
     wire_retry_after,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty
@@ -65,7 +65,7 @@ class OpenRouterWire(OpenAIWire):
         return f"/generation?id={quote(call_id, safe='')}"
 
     def usage_from_wire(self, body: Any) -> Usage | None:
-        told = dict_or_empty(dict_or_empty(body).get("data"))
+        told = wire_dict(wire_dict(body).get("data"))
         cost = _generation_cost(told)
         if cost is None:
             return None
@@ -124,11 +124,11 @@ def _cost(body: dict[str, Any], party: ErrorParty) -> int | None:
     """
     if party.model.endswith(_FREE):
         return 0
-    usage = dict_or_empty(body.get("usage"))
+    usage = wire_dict(body.get("usage"))
     cost = _micro_usd(usage.get("cost"))
     if cost is None or usage.get("is_byok") is not True:
         return cost
-    upstream = _micro_usd(dict_or_empty(usage.get("cost_details")).get("upstream_inference_cost"))
+    upstream = _micro_usd(wire_dict(usage.get("cost_details")).get("upstream_inference_cost"))
     return None if upstream is None else cost + upstream
 
 
@@ -146,5 +146,5 @@ def _is_in_flight(reply: Reply) -> bool:
         body = parse_provider_json(reply.body)
     except ModelCallFailed:
         return False
-    metadata = dict_or_empty(dict_or_empty(dict_or_empty(body).get("error")).get("metadata"))
+    metadata = wire_dict(wire_dict(wire_dict(body).get("error")).get("metadata"))
     return metadata.get("limit_source") == _IN_FLIGHT

@@ -11,11 +11,11 @@ from opencrab.adapters.providers.responses.replay import (
 from opencrab.adapters.providers.wire.lenient import (
     are_wire_arguments_ambiguous,
     as_wire_label,
-    dict_or_empty,
-    list_or_empty,
-    raw_tool_arguments,
-    read_tool_arguments,
-    reply_json_excerpt,
+    raw_wire_tool_arguments,
+    wire_dict,
+    wire_json_excerpt,
+    wire_list,
+    wire_tool_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.adapters.providers.wire.wire import ErrorParty
@@ -35,17 +35,17 @@ def responses_answer(body: Any, party: ErrorParty, counting: Counting) -> ModelA
 
     Raises ModelCallFailed if the body holds an error or no output, or if it was filtered.
     """
-    fields = dict_or_empty(body)
+    fields = wire_dict(body)
     usage = response_usage(fields, party, counting)
     if error := fields.get("error"):
         raise openai_error_within(error, party, usage=usage)
     if not isinstance(fields.get("output"), list):
         raise ModelCallFailed(
-            f"the answer of {party.provider} has no output: {reply_json_excerpt(body)}",
+            f"the answer of {party.provider} has no output: {wire_json_excerpt(body)}",
             Fault.NONSENSE,
             usage=usage if usage.is_counted else None,
         )
-    items = map(dict_or_empty, list_or_empty(fields["output"]))
+    items = map(wire_dict, wire_list(fields["output"]))
     output = [item for item in items if isinstance(item.get("type"), str)]
     finish = _finish(fields)
     words = repair_wire_text(_texts(output)).strip()
@@ -66,7 +66,7 @@ def responses_answer(body: Any, party: ErrorParty, counting: Counting) -> ModelA
 
 def response_usage(body: Item, party: ErrorParty, counting: Counting) -> Usage:
     """Return the tokens that a response reports, counted as those of a chat completion."""
-    counted = dict_or_empty(body.get("usage"))
+    counted = wire_dict(body.get("usage"))
     named = {
         "prompt_tokens": counted.get("input_tokens"),
         "prompt_tokens_details": counted.get("input_tokens_details"),
@@ -79,7 +79,7 @@ def response_usage(body: Item, party: ErrorParty, counting: Counting) -> Usage:
 
 def _finish(body: Item) -> str:
     """Return why a response ended: its status, or what made it incomplete."""
-    reason = as_wire_label(dict_or_empty(body.get("incomplete_details")).get("reason"))
+    reason = as_wire_label(wire_dict(body.get("incomplete_details")).get("reason"))
     return reason or as_wire_label(body.get("status"))
 
 
@@ -94,8 +94,8 @@ def _thinking(output: list[Item]) -> str:
     found = list[str]()
     for item in output:
         if item.get("type") == "reasoning":
-            parts = list_or_empty(item.get("summary")) or list_or_empty(item.get("content"))
-            texts = (dict_or_empty(part).get("text") for part in parts)
+            parts = wire_list(item.get("summary")) or wire_list(item.get("content"))
+            texts = (wire_dict(part).get("text") for part in parts)
             found.extend(text.strip() for text in texts if isinstance(text, str))
     return repair_wire_text("\n".join(filter(None, found)))
 
@@ -109,10 +109,10 @@ def _call(call_id: str, entry: Item) -> ActionCall:
     """Convert a call; arguments that the token limit may have cut count as unreadable."""
     arguments = entry.get(_ARGUMENTS[entry["type"]])
     cut = entry.get("status") == "incomplete" and are_wire_arguments_ambiguous(arguments)
-    readable = None if cut else read_tool_arguments(arguments)
+    readable = None if cut else wire_tool_arguments(arguments)
     return ActionCall(
         id=call_id,
         name=as_wire_label(entry.get("name")),
         arguments=readable,
-        raw="" if readable is not None else raw_tool_arguments(arguments),
+        raw="" if readable is not None else raw_wire_tool_arguments(arguments),
     )

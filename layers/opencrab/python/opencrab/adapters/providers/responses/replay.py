@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from opencrab.adapters.providers.openai.answer import REPLAY_BYTES
-from opencrab.adapters.providers.wire.lenient import dict_or_empty, list_or_empty
-from opencrab.domain.value import is_json
+from opencrab.adapters.providers.wire.lenient import wire_dict, wire_list
+from opencrab.domain.value import is_json_value
 from opencrab.ports.models.model import ChatMessage
 
 Item = dict[str, Any]
@@ -26,15 +26,15 @@ def kept_response_items(output: list[Item], model: str) -> dict[str, Any] | None
     if not any(item["type"] == "reasoning" for item in items):
         return None
     replay = {"vendor": _VENDOR, "model": model, "items": items}
-    return replay if is_json(replay) and len(json.dumps(replay)) <= REPLAY_BYTES else None
+    return replay if is_json_value(replay) and len(json.dumps(replay)) <= REPLAY_BYTES else None
 
 
 def replayed_response_items(said: ChatMessage, model: str) -> list[Item] | None:
     """Return the stored items of an assistant's message; None if model or calls do not match."""
-    replay = dict_or_empty(said.replay)
+    replay = wire_dict(said.replay)
     if replay.get("vendor") != _VENDOR or replay.get("model") != model:
         return None
-    items = [dict_or_empty(item) for item in list_or_empty(replay.get("items"))]
+    items = [wire_dict(item) for item in wire_list(replay.get("items"))]
     calls = sum(item.get("type") == "function_call" for item in items)
     return items if said.calls and calls == len(said.calls) else None
 
@@ -53,6 +53,6 @@ def _reduce_item(item: Item) -> Item | None:
 
 def text_of_response_message(item: Item) -> str:
     """Join the texts of a message; a refusal is what the model says."""
-    parts = [dict_or_empty(part) for part in list_or_empty(item.get("content"))]
+    parts = [wire_dict(part) for part in wire_list(item.get("content"))]
     texts = (part.get("text") or part.get("refusal") for part in parts)
     return "".join(text for text in texts if isinstance(text, str))

@@ -6,9 +6,9 @@ from opencrab.adapters.providers.openai.answer import Counting
 from opencrab.adapters.providers.openai.error import openai_error_within
 from opencrab.adapters.providers.responses.answer import response_usage
 from opencrab.adapters.providers.wire.lenient import (
-    dict_or_empty,
-    list_or_empty,
     parse_provider_json,
+    wire_dict,
+    wire_list,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 from opencrab.domain.money.budget import Usage
@@ -59,9 +59,9 @@ class ResponsesAssembly:
         if event.data.strip() == _DONE or self.is_complete:
             return
         data = event.data.encode("utf-8", "replace")
-        said = dict_or_empty(parse_provider_json(data, self._party.provider))
+        said = wire_dict(parse_provider_json(data, self._party.provider))
         kind = str(said.get("type") or event.name)
-        response = dict_or_empty(said.get("response"))
+        response = wire_dict(said.get("response"))
         if kind == "error" or kind in _FAILED or (not kind and said.get("error")):
             raise self._failed(said, response)
         if kind in _LAST:
@@ -69,13 +69,13 @@ class ResponsesAssembly:
         elif response:
             self._begun = response
         elif kind in {"response.output_item.added", "response.output_item.done"}:
-            self._item(said).fields = dict_or_empty(said.get("item"))
+            self._item(said).fields = wire_dict(said.get("item"))
         elif kind in _DELTAS and isinstance(said.get("delta"), str):
             self._item(said).add(_DELTAS[kind], said["delta"])
 
     def body(self) -> Any:
         last = self._begun if self._last is None else self._last
-        if self._last is not None and list_or_empty(last.get("output")):
+        if self._last is not None and wire_list(last.get("output")):
             return last
         return {**last, "output": [item.entry() for _, item in sorted(self._items.items())]}
 

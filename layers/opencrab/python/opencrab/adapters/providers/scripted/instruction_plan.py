@@ -90,7 +90,7 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def asked_instructions(request: ChatRequest) -> str | None:
+def instructions_asked_of_scripted_model(request: ChatRequest) -> str | None:
     """Return the instructions whose plan a request asks for; None if it is no such request."""
     last = request.turns[-1] if request.turns else None
     text = last.text if isinstance(last, ChatMessage) else ""

@@ -8,7 +8,9 @@ from functools import partial
 from threading import Event, Lock
 from typing import Any
 
-from opencrab.adapters.providers.scripted.instruction_plan import asked_instructions
+from opencrab.adapters.providers.scripted.instruction_plan import (
+    instructions_asked_of_scripted_model,
+)
 from opencrab.adapters.providers.scripted.rules import scripted_reply
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, scripted_answer
 from opencrab.domain.money.budget import FREE, Price, Usage
@@ -140,7 +142,7 @@ class Scripted:
 
         A plan of standing instructions is always the rules': a script is for conversations.
         """
-        if not self._script or asked_instructions(request) is not None:
+        if not self._script or instructions_asked_of_scripted_model(request) is not None:
             return None
         found = scripted_answer(self._script, request) or ScriptedAnswer(
             text="(the script has ended)"

@@ -12,8 +12,8 @@ from typing import Any
 from opencrab.adapters.providers.scripted.instruction_plan import scripted_plan
 from opencrab.adapters.providers.scripted.player_prompt import (
     PlayerPrompt,
-    is_player_mark,
-    player_chance,
+    is_mark_of_scripted_player,
+    scripted_player_chance,
 )
 
 KEEPER, BREAKER = 0.98, 0.26
@@ -32,23 +32,25 @@ Answer = tuple[str, dict[str, Any]] | str
 _SILENCE: Answer = ("send_noreact", {})
 
 
-def breakers_among(seed: int, names: tuple[str, ...]) -> frozenset[str]:
+def scripted_breakers_among(seed: int, names: tuple[str, ...]) -> frozenset[str]:
     """Return the quarter of the agents that breaks most of its promises, by seed."""
-    ranked = sorted(names, key=lambda name: player_chance(seed, "character", name))
+    ranked = sorted(names, key=lambda name: scripted_player_chance(seed, "character", name))
     return frozenset(ranked[: len(names) // 4 or len(names) // 2])
 
 
-def plan_of_player(instructions: str) -> str:
+def plan_of_scripted_player(instructions: str) -> str:
     """Return the plan of standing instructions: each thing without a time ends with a file."""
     plan = json.loads(scripted_plan(instructions, lambda _words: None))
-    goals = [goal for goal in plan["goals"] if not is_player_mark("silence", goal["do"])]
+    goals = [
+        goal for goal in plan["goals"] if not is_mark_of_scripted_player("silence", goal["do"])
+    ]
     for number, goal in enumerate(goals, 1):
         if not goal["when"] or goal["when"] == "once":
             goal["done_when"] = f"file:work/{number}-*.md"
     return json.dumps({"goals": goals}, ensure_ascii=False)
 
 
-def play(prompt: PlayerPrompt, breakers: frozenset[str]) -> Answer:
+def next_step_of_scripted_player(prompt: PlayerPrompt, breakers: frozenset[str]) -> Answer:
     """Return what the player does next in its turn."""
     if prompt.task is not None:
         return _task(prompt, prompt.task)

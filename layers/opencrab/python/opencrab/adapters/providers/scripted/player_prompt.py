@@ -128,7 +128,7 @@ class PlayerPrompt:
 
     def chance(self, *parts: object) -> float:
         """Return a number from 0 to 1, the same for the same seed, agent and parts."""
-        return player_chance(self.seed, self.name, *parts)
+        return scripted_player_chance(self.seed, self.name, *parts)
 
     def words(self, key: str, **more: object) -> str:
         """Return one of the sentences that the player says."""
@@ -139,12 +139,12 @@ class PlayerPrompt:
         )
 
 
-def player_chance(seed: int, *parts: object) -> float:
+def scripted_player_chance(seed: int, *parts: object) -> float:
     """Return a pseudo-random number from 0 to 1, the same for the same arguments."""
     return hash_fraction(*map(str, (seed, *parts)))
 
 
-def is_player_mark(mark: str, text: str) -> bool:
+def is_mark_of_scripted_player(mark: str, text: str) -> bool:
     """Check whether a text contains words that the player knows, in any language."""
     return any(words in text for words in _MARK[mark].values())
 

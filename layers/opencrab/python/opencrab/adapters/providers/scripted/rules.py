@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.adapters.providers.scripted.instruction_plan import asked_instructions, scripted_plan
+from opencrab.adapters.providers.scripted.instruction_plan import (
+    instructions_asked_of_scripted_model,
+    scripted_plan,
+)
 from opencrab.adapters.providers.scripted.script import (
     last_scripted_words,
     scripted_turns_since_user_message,
@@ -113,7 +116,7 @@ _ABLE = {
 
 def scripted_reply(request: ChatRequest) -> ModelAnswer:
     """Return the rules' answer: a tool call, a report of its result, or an introduction."""
-    if (instructions := asked_instructions(request)) is not None:
+    if (instructions := instructions_asked_of_scripted_model(request)) is not None:
         return ModelAnswer(text=scripted_plan(instructions, _written_path), finish="stop")
     words, since = last_scripted_words(request), scripted_turns_since_user_message(request)
     language = "ja" if _JAPANESE.search(words) else "en"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.adapters.providers.wire.blocks import sort_leading_blocks
-from opencrab.adapters.providers.wire.lenient import raw_tool_arguments, read_tool_arguments
+from opencrab.adapters.providers.wire.lenient import raw_wire_tool_arguments, wire_tool_arguments
 from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -43,8 +43,8 @@ class ScriptedCall:
 
     def read(self, call_id: str) -> ActionCall:
         """Return the call as a provider would have sent it."""
-        arguments = read_tool_arguments(self.arguments)
-        unread = raw_tool_arguments(self.arguments) if arguments is None else ""
+        arguments = wire_tool_arguments(self.arguments)
+        unread = raw_wire_tool_arguments(self.arguments) if arguments is None else ""
         return ActionCall(id=call_id, name=self.name, arguments=arguments, raw=unread)
 
 
@@ -125,7 +125,7 @@ def scripted_answer(
     return answers[given] if given < len(answers) else None
 
 
-def load_script(path: Path) -> tuple[ScriptedAnswer, ...]:
+def load_script_of_scripted_model(path: Path) -> tuple[ScriptedAnswer, ...]:
     """Read answers from a TOML or JSON file: a list named `answers`, or in JSON the list alone.
 
     Raises Invalid, naming the file, if it cannot be read or is malformed.

@@ -7,8 +7,13 @@ the same answer; a seed makes it another day.
 import json
 from typing import Any
 
-from opencrab.adapters.providers.scripted.instruction_plan import asked_instructions
-from opencrab.adapters.providers.scripted.player import plan_of_player, play
+from opencrab.adapters.providers.scripted.instruction_plan import (
+    instructions_asked_of_scripted_model,
+)
+from opencrab.adapters.providers.scripted.player import (
+    next_step_of_scripted_player,
+    plan_of_scripted_player,
+)
 from opencrab.adapters.providers.scripted.player_prompt import PlayerPrompt
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
@@ -69,10 +74,10 @@ class SimulatedModel:
         return ModelAnswer(text=text, calls=calls, usage=usage, finish=finish, model=NAME)
 
     def _answer(self, request: ChatRequest) -> tuple[tuple[ActionCall, ...], str]:
-        if (instructions := asked_instructions(request)) is not None:
-            return (), plan_of_player(instructions)
+        if (instructions := instructions_asked_of_scripted_model(request)) is not None:
+            return (), plan_of_scripted_player(instructions)
         prompt = PlayerPrompt.of(self._seed, request)
-        answer = play(prompt, self._breakers)
+        answer = next_step_of_scripted_player(prompt, self._breakers)
         if isinstance(answer, str):
             return (), answer
         name, arguments = answer

@@ -25,7 +25,7 @@ SignRequest = Callable[[str, str, bytes], Mapping[str, str]]
 """Returns the headers that sign a request, by its method, URL and body; raises Unavailable."""
 
 
-def transport_never_stopped() -> bool:
+def provider_exchange_never_stopped() -> bool:
     """Return False, for exchanges that nobody stops."""
     return False
 
@@ -76,7 +76,7 @@ class Transport(Protocol):
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         """Send a POST and return the response as it arrives; the timeout covers all of it.
 

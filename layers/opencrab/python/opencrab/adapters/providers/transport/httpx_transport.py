@@ -21,7 +21,7 @@ from opencrab.adapters.providers.transport.exchange import (
     IsStopped,
     OpenReply,
     Reply,
-    transport_never_stopped,
+    provider_exchange_never_stopped,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -149,7 +149,7 @@ class HttpxTransport:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> Iterator[OpenReply]:
         with self._opened(url, headers, body, timeout_seconds, is_stopped) as opened:
             yield opened
@@ -161,7 +161,7 @@ class HttpxTransport:
         headers: Mapping[str, str],
         body: bytes | None,
         timeout_seconds: float,
-        is_stopped: IsStopped = transport_never_stopped,
+        is_stopped: IsStopped = provider_exchange_never_stopped,
     ) -> Iterator[OpenReply]:
         deadline = Deadline(monotonic() + timeout_seconds, is_stopped)
         exchange = _Exchange(_origin(url), timeout_seconds, deadline)
@@ -348,7 +348,8 @@ class TimedStream(httpcore.NetworkStream):
 
         Asked before each read, too: what arrives need not be words.
         """
-        if not isinstance(timeout, Deadline) or timeout.is_stopped is transport_never_stopped:
+        never = provider_exchange_never_stopped
+        if not isinstance(timeout, Deadline) or timeout.is_stopped is never:
             left = _left(timeout, httpcore.ReadTimeout, self._clock)
             return self._stream.read(max_bytes, left)
         while not timeout.is_stopped():

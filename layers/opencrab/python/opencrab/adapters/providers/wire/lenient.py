@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import response_excerpt
-from opencrab.adapters.providers.wire.text import repair_tool_json, repair_wire_text
+from opencrab.adapters.providers.wire.text import repair_wire_json, repair_wire_text
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 RAW_BYTES = 4_096
@@ -36,17 +36,17 @@ def parse_provider_json(body: bytes, provider: str = "the provider") -> Any:
         raise ModelCallFailed(message, Fault.NONSENSE) from None
 
 
-def dict_or_empty(value: Any) -> dict[str, Any]:
+def wire_dict(value: Any) -> dict[str, Any]:
     """Return the value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def list_or_empty(value: Any) -> list[Any]:
+def wire_list(value: Any) -> list[Any]:
     """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
-def as_token_count(value: Any) -> int:
+def wire_token_count(value: Any) -> int:
     """Return a number of tokens, also from text; 0 if it is malformed or negative."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value) if "." in value else int(value)
@@ -61,7 +61,7 @@ def as_wire_label(value: Any) -> str:
     return repair_wire_text(value)[:_LABEL_LENGTH] if isinstance(value, str) else ""
 
 
-def reply_json_excerpt(value: Any) -> str:
+def wire_json_excerpt(value: Any) -> str:
     """Return the beginning of a value as JSON, for an error message."""
     try:
         text = json.dumps(value)
@@ -70,14 +70,14 @@ def reply_json_excerpt(value: Any) -> str:
     return text[:RAW_BYTES]
 
 
-def read_tool_arguments(arguments: Any) -> dict[str, Any] | None:
+def wire_tool_arguments(arguments: Any) -> dict[str, Any] | None:
     """Parse a tool call's arguments, JSON text or an object; None if they are unreadable."""
     try:
         if isinstance(arguments, str):
             arguments = json.loads(arguments) if arguments.strip() else {}
         if arguments is None:
             return {}
-        return repair_tool_json(arguments) if isinstance(arguments, dict) else None
+        return repair_wire_json(arguments) if isinstance(arguments, dict) else None
     except (ValueError, RecursionError):
         return None
 
@@ -91,9 +91,9 @@ def are_wire_arguments_ambiguous(arguments: Any) -> bool:
     return not (isinstance(arguments, str) and arguments.strip())
 
 
-def raw_tool_arguments(arguments: Any) -> str:
+def raw_wire_tool_arguments(arguments: Any) -> str:
     """Return unreadable arguments as text, cut to RAW_BYTES."""
-    text = arguments if isinstance(arguments, str) else reply_json_excerpt(arguments)
+    text = arguments if isinstance(arguments, str) else wire_json_excerpt(arguments)
     return repair_wire_text(text[:RAW_BYTES]).encode()[:RAW_BYTES].decode("utf-8", "ignore")
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire.lenient import (
     parse_provider_json,
-    reply_json_excerpt,
+    wire_json_excerpt,
     wire_retry_after,
 )
 from opencrab.adapters.providers.wire.text import repair_wire_text
@@ -44,7 +44,10 @@ def wire_refusal_of_reply(reply: Reply, party: ErrorParty, sort: ErrorSorter) ->
     if moved := wire_redirect_refusal(reply, party):
         return moved
     found = sort(
-        wire_refusal_body(reply), party, status=reply.status, billed=refusal_billed_by(reply.status)
+        wire_refusal_body(reply),
+        party,
+        status=reply.status,
+        billed=is_wire_refusal_billed(reply.status),
     )
     if found.retry_after_seconds is None:
         found.retry_after_seconds = wire_retry_after(reply.headers)
@@ -62,7 +65,7 @@ def wire_redirect_refusal(reply: Reply, party: ErrorParty) -> ModelCallFailed | 
     )
 
 
-def refusal_billed_by(status: int) -> bool | None:
+def is_wire_refusal_billed(status: int) -> bool | None:
     """Return False for HTTP 408, as an unread request is not billed; None: by its fault."""
     return False if status == _REQUEST_TIMEOUT else None
 
@@ -89,5 +92,5 @@ def wire_refusal_key_place(party: ErrorParty) -> str:
 
 def wire_vendor_message(words: Any) -> str:
     """Return a vendor's message on one line, cut to 500 characters."""
-    text = words if isinstance(words, str) else reply_json_excerpt(words)
+    text = words if isinstance(words, str) else wire_json_excerpt(words)
     return " ".join(repair_wire_text(text[:_READ_LENGTH]).split())[:_TOLD_LENGTH]

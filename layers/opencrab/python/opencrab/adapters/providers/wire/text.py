@@ -22,7 +22,7 @@ def complete_wire_characters(text: str) -> str:
     return text[:-1] if text and "\ud800" <= text[-1] <= "\udbff" else text
 
 
-def repair_tool_json(value: Any, depth: int = 0) -> Any:
+def repair_wire_json(value: Any, depth: int = 0) -> Any:
     """Repair the texts of a JSON value.
 
     Raises ValueError for NaN and Infinity, which are not JSON, and for too deep nesting.
@@ -36,10 +36,10 @@ def repair_tool_json(value: Any, depth: int = 0) -> Any:
             raise ValueError(f"{value} is not a finite number")
         case dict():
             return {
-                repair_wire_text(str(key)): repair_tool_json(item, depth + 1)
+                repair_wire_text(str(key)): repair_wire_json(item, depth + 1)
                 for key, item in value.items()
             }
         case list():
-            return [repair_tool_json(item, depth + 1) for item in value]
+            return [repair_wire_json(item, depth + 1) for item in value]
         case _:
             return value

@@ -15,12 +15,12 @@ from opencrab.adapters.sqlite.agents import (
     sqlite_session_row,
 )
 from opencrab.adapters.sqlite.database import FeedItem, ItemRow, Place, SqliteItems, WriteBatch
-from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
-from opencrab.adapters.sqlite.queue import due_queue_row
+from opencrab.adapters.sqlite.documents import add_documents_to_sqlite_batch, sqlite_document_places
+from opencrab.adapters.sqlite.queue import sqlite_row_of_due_item
 from opencrab.adapters.sqlite.usage import CallCount, add_sqlite_usage_counts
 from opencrab.domain.conversation.message import Line, Utterance
 from opencrab.domain.errors import NotFound, Stopped, Superseded
-from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, turn_record_key
+from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, key_of_turn_record
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.turn.journal import TurnChange
 
@@ -35,7 +35,7 @@ _ITEM = "SELECT pk, sk, body FROM item WHERE pk=? AND sk=? UNION ALL "
 _LAST_LINE = "SELECT '', max(sk), '' FROM item WHERE pk=? AND sk>='L#' AND sk<'L$'"
 
 
-def read_with_last_line(
+def read_sqlite_rows_with_last_line(
     items: SqliteItems, session_id: str, places: Sequence[Place]
 ) -> tuple[dict[Place, str], str | None]:
     """Return the bodies of items and the key of a session's last line, with one statement."""
@@ -47,7 +47,7 @@ def read_with_last_line(
 
 def sqlite_turn(items: SqliteItems, turn_id: str) -> Turn:
     """Read a turn's header; raise NotFound."""
-    return turn_of_row(turn_id, items.get(f"TURN#{turn_id}", "H"))
+    return turn_of_sqlite_row(turn_id, items.get(f"TURN#{turn_id}", "H"))
 
 
 def turn_records_in_sqlite(items: SqliteItems, turn_id: str) -> tuple[Record, ...]:
@@ -59,11 +59,11 @@ def turn_records_in_sqlite(items: SqliteItems, turn_id: str) -> tuple[Record, ..
 def put_sqlite_turn(items: SqliteItems, turn: Turn, *, before: TurnStatus | None = None) -> None:
     """Write a header, with a feed entry if its status differs from `before`."""
     batch = WriteBatch()
-    add_turn(batch, turn, before=before)
+    add_turn_to_sqlite_batch(batch, turn, before=before)
     items.write(batch)
 
 
-def turn_of_row(turn_id: str, body: str | None) -> Turn:
+def turn_of_sqlite_row(turn_id: str, body: str | None) -> Turn:
     """Return the header of a row's body; raise NotFound if there is none."""
     if body is None:
         raise NotFound(
@@ -73,7 +73,7 @@ def turn_of_row(turn_id: str, body: str | None) -> Turn:
     return Turn.model_validate_json(body)
 
 
-def add_turn(
+def add_turn_to_sqlite_batch(
     batch: WriteBatch,
     turn: Turn,
     *,
@@ -125,7 +125,9 @@ def _utterance_row(utterance: Utterance) -> ItemRow:
     )
 
 
-def add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> tuple[Line, ...]:
+def add_lines_to_sqlite_batch(
+    batch: WriteBatch, lines: tuple[Line, ...], last: str | None
+) -> tuple[Line, ...]:
     """Add lines to a batch with the numbers after the last key; return them as stored."""
     # Numbers have no gaps, since a gap looks like a line that is late (ADR 0010); the writer's lock
     # keeps the last one the last.
@@ -140,7 +142,7 @@ def add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> t
     return tuple(placed)
 
 
-def may_be_lost(change: TurnChange) -> bool:
+def may_sqlite_change_be_lost(change: TurnChange) -> bool:
     """Check whether losing a change in a power failure equals a death just before it (ADR 0039).
 
     So it is with a model's answer, whose intent then counts as unknown, and with the intent of a
@@ -156,7 +158,7 @@ def may_be_lost(change: TurnChange) -> bool:
     )
 
 
-def places_of_change(change: TurnChange) -> list[Place]:
+def sqlite_change_keys(change: TurnChange) -> list[Place]:
     """Return the keys of all items that a change depends on, except lines and tallies."""
     places = [(f"TURN#{change.turn.id}", "H")]
     if change.draws:
@@ -168,26 +170,26 @@ def places_of_change(change: TurnChange) -> list[Place]:
     return places
 
 
-def changed_turn(
+def sqlite_change_rows(
     change: TurnChange, stored: Mapping[Place, str], last: str | None, counts: list[CallCount]
 ) -> tuple[Turn, WriteBatch]:
     """Return the header and all rows of a change; raise what `Journal.commit` raises.
 
-    `stored` are the items at `places_of_change` and of the counts, `last` is the key of the last
+    `stored` are the items at `sqlite_change_keys` and of the counts, `last` is the key of the last
     line.
     """
     turn = change.turn
-    before = turn_of_row(turn.id, stored.get((f"TURN#{turn.id}", "H")))
+    before = turn_of_sqlite_row(turn.id, stored.get((f"TURN#{turn.id}", "H")))
     _check(before, change)
     # A stop is not the worker's to write: one that came meanwhile stays (ADR 0009).
     turn = turn.replaced(stop=before.stop)
     batch = WriteBatch()
     # The feed tells of facts first, then of lines, then of the turn that wrote both.
     if change.facts:
-        add_sqlite_documents(batch, change.facts, stored)
+        add_documents_to_sqlite_batch(batch, change.facts, stored)
     if change.lines:
-        add_lines(batch, change.lines, last)
-    add_turn(batch, turn, before=before.status, stored=before)
+        add_lines_to_sqlite_batch(batch, change.lines, last)
+    add_turn_to_sqlite_batch(batch, turn, before=before.status, stored=before)
     _add_others(batch, change, stored, counts)
     return turn, batch
 
@@ -198,14 +200,16 @@ def _add_others(
     """Add a change's writes that have no feed entry; raise Exhausted or NotFound."""
     # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
     pk = f"TURN#{change.turn.id}"
-    batch.new += [ItemRow(pk, turn_record_key(each), _record_body(each)) for each in change.records]
+    batch.new += [
+        ItemRow(pk, key_of_turn_record(each), _record_body(each)) for each in change.records
+    ]
     batch.new += [_utterance_row(utterance) for utterance in change.utterances]
     if change.draws:
         boards.add_sqlite_budget_draws(batch, change.draws, stored)
     if change.usage:
         batch.new += map(ledger.sqlite_usage_row, change.usage)
         add_sqlite_usage_counts(batch, counts, stored)
-    batch.put += map(due_queue_row, change.due)
+    batch.put += map(sqlite_row_of_due_item, change.due)
     if change.session is not None and change.at is not None:
         session_id = change.turn.session_id
         before = session_of_sqlite_rows(session_id, stored)

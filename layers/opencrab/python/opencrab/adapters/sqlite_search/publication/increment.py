@@ -62,12 +62,12 @@ class Increment:
         return frozenset((self.base.version, *(each.snapshot.version for each in self.earlier)))
 
 
-def write_increment(increment: Increment, file: Path) -> None:
+def write_sqlite_search_increment(increment: Increment, file: Path) -> None:
     """Write an increment to a file."""
     file.write_bytes(zlib.compress(_format().dump_json(increment, exclude_defaults=True)))
 
 
-def read_increment(file: Path) -> Increment | None:
+def read_sqlite_search_increment(file: Path) -> Increment | None:
     """Read an increment from a file; None if it is damaged."""
     try:
         increment = _format().validate_json(zlib.decompress(file.read_bytes()))

@@ -19,8 +19,8 @@ from opencrab.adapters.sqlite_search.publication.increment import (
     EarlierIncrement,
     Increment,
     IndexChange,
-    read_increment,
-    write_increment,
+    read_sqlite_search_increment,
+    write_sqlite_search_increment,
 )
 from opencrab.ports.memory.snapshots import Snapshot, SnapshotStore
 
@@ -135,7 +135,7 @@ class IndexPublication:
             return None
         file = self._new_file()
         try:
-            write_increment(increment, file)
+            write_sqlite_search_increment(increment, file)
             if self._is_large(increment, file.stat().st_size):
                 return None
             made = self._snapshots.publish(
@@ -250,7 +250,7 @@ class IndexPublication:
         if file is None:
             return None
         try:
-            return read_increment(file)
+            return read_sqlite_search_increment(file)
         finally:
             file.unlink(missing_ok=True)
 

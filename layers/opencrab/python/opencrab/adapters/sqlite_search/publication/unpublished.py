@@ -23,7 +23,7 @@ _LINES = (
 _DOCUMENT = f"SELECT {COLUMNS} FROM row WHERE kind = ? AND ref = ?"  # noqa: S608 - values are parameters
 
 
-def unpublished_batches(
+def unpublished_sqlite_search_batches(
     connection: sqlite3.Connection,
     progress: IndexProgress,
     published: IndexProgress,

@@ -30,7 +30,7 @@ _WORK = (
 )
 
 
-def admit_citizens(state: DemoState, citizens: Sequence[DemoCitizen]) -> Changed:
+def admit_demo_world_citizens(state: DemoState, citizens: Sequence[DemoCitizen]) -> Changed:
     """Let new citizens in, with some currency of the treasury; known ones stay as they are."""
     told = list[DemoMessage]()
     for each in citizens:
@@ -45,7 +45,7 @@ def admit_citizens(state: DemoState, citizens: Sequence[DemoCitizen]) -> Changed
     return state, told
 
 
-def begin_next_hour(state: DemoState) -> Changed:
+def begin_next_hour_of_demo_world(state: DemoState) -> Changed:
     """Begin the next cycle: units, prices, a new bounty, and the end of those that nobody did."""
     state = state.replaced(cycle=state.cycle + 1)
     state, told = _end_old_bounties(state)
@@ -54,7 +54,7 @@ def begin_next_hour(state: DemoState) -> Changed:
     return state, told + announced
 
 
-def answer_citizen(
+def answer_demo_world_citizen(
     state: DemoState, sender: str, nonce: str, name: str, body: Mapping[str, Any]
 ) -> Changed:
     """Carry out a citizen's message; the first message is its answer.

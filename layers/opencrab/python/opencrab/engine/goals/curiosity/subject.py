@@ -22,7 +22,7 @@ from opencrab.domain.memory.write_policy import GATE, MemoryCounts
 from opencrab.domain.turn.declared_test import DeclaredTests
 from opencrab.engine.goals.curiosity.subject_text import curiosity_goal_text
 from opencrab.engine.goals.queue import GoalBoard
-from opencrab.engine.goals.social.reasons import find_unmet_agents
+from opencrab.engine.goals.social.reasons import find_unmet_agents_for_social_goal
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.large_result import FOLDER
 
@@ -152,7 +152,7 @@ def _memories(runtime: Runtime, board: GoalBoard, after: str) -> Iterator[Curios
 
 
 def _peers(runtime: Runtime, board: GoalBoard, after: str) -> Iterator[CuriositySubject]:
-    unmet = find_unmet_agents(runtime.home, board.profile)
+    unmet = find_unmet_agents_for_social_goal(runtime.home, board.profile)
     found = [
         CuriositySubject(SubjectKind.PEER, each.agent.id, each.identity.name) for each in unmet
     ]

@@ -7,7 +7,7 @@ model; unanswered it is abandoned. A promise goes on with the answer, or without
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
-from opencrab.domain.goals.promise import is_promised_goal
+from opencrab.domain.goals.promise import is_goal_promised
 from opencrab.domain.peers.talk import PATIENCE, PEER_TALK, PeerTalk
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
@@ -71,7 +71,7 @@ def goal_changes_after_answer(
     goal = board.goal(talk.goal)
     if goal is None or goal.status is not GoalStatus.PENDING or not _may_wait(goal):
         return (), ()
-    if is_promised_goal(goal):
+    if is_goal_promised(goal):
         # Others wait for what was promised, also if the agent has no heartbeats.
         queue_goal(board, goal.replaced(rests_until=None))
     elif _is_for_an_answer(goal):
@@ -92,7 +92,7 @@ def goal_changes_after_answer(
 
 def _is_for_an_answer(goal: Goal) -> bool:
     """Check whether a goal is to turn to another agent; what was promised to others is not."""
-    return goal.source is GoalSource.SOCIAL and not is_promised_goal(goal)
+    return goal.source is GoalSource.SOCIAL and not is_goal_promised(goal)
 
 
 def _may_wait(goal: Goal) -> bool:

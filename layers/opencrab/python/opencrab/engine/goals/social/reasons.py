@@ -12,13 +12,13 @@ from opencrab.domain.autonomy.vital_signs import Mention
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
 from opencrab.domain.peers.notice import NOTICES_READ, Notice, NoticeKind, NoticesRead
 from opencrab.domain.peers.talk import PEER_TALK
 from opencrab.engine.goals.queue import GoalBoard
-from opencrab.engine.turn.prompt.surroundings import is_prompt_peer_id_untrusted
+from opencrab.engine.turn.prompt.surroundings import is_peer_id_in_prompt_untrusted
 from opencrab.ports.home import Home
-from opencrab.ports.peers import find_agents_in_reach, find_notices
+from opencrab.ports.peers import find_notices_on_peer_board, find_peers_in_reach
 
 _LOOKED_AT, _TALKS = 50, 200
 _COLLABORATIVE, _OPEN = 0.6, 0.5
@@ -40,7 +40,7 @@ class SocialReason:
     read: Document | None = None
 
 
-def find_social_reason(
+def find_social_goal_reason(
     home: Home, autonomy: Autonomy, board: GoalBoard, now: datetime
 ) -> SocialReason | None:
     """Return the first reason to turn to another agent, None if there is none."""
@@ -51,7 +51,7 @@ def find_social_reason(
     )
 
 
-def name_of_mentioner(home: Home, mention: Mention) -> str:
+def social_goal_mentioner(home: Home, mention: Mention) -> str:
     """Return the name of who mentioned the agent, as the line has it; the id if it is gone."""
     line = home.journal.lines(mention.session_id, after=mention.line - 1, limit=1)
     names = [each.speaker_name for each in line if each.speaker_id == mention.principal_id]
@@ -61,13 +61,13 @@ def name_of_mentioner(home: Home, mention: Mention) -> str:
 def _notice_reason(home: Home, board: GoalBoard, now: datetime) -> SocialReason | None:
     """Return the oldest new request for help of another agent in reach."""
     agent = board.profile.agent
-    found = [x for x in find_notices(home.facts, agent) if x.is_new(agent.id, now)]
+    found = [x for x in find_notices_on_peer_board(home.facts, agent) if x.is_new(agent.id, now)]
     asking = [each for each in reversed(found) if each.kind is NoticeKind.HELP]
     if not asking:
         return None
     stored = home.facts.get(agent.id, NOTICES_READ, NOTICES_READ)
     read_to = "" if stored is None else stored.read(NoticesRead).read_to
-    reached = {each.agent.id for each in find_agents_in_reach(home.agents, home.facts, agent)}
+    reached = {each.agent.id for each in find_peers_in_reach(home.agents, home.facts, agent)}
     new = [each for each in asking if each.id > read_to and each.agent_id in reached]
     if not new:
         return None
@@ -89,7 +89,7 @@ def _low_trust_reason(
     prior = autonomy.peer_prior
     facts = home.facts.page(profile.agent.id, PEER, limit=_LOOKED_AT)
     peers = {peer.agent_id: peer for peer in (fact.read(Peer) for fact in facts)}
-    trusted = ((peer_trust(peer, now, prior), who) for who, peer in peers.items())
+    trusted = ((remembered_peer_trust(peer, now, prior), who) for who, peer in peers.items())
     least, who = min(trusted, default=(1.0, ""))
     if least >= _HARDLY:
         return None
@@ -97,10 +97,10 @@ def _low_trust_reason(
         name = home.agents.get(who).identity.name
     except NotFound:
         name = who
-    return SocialReason("social", name, is_prompt_peer_id_untrusted(home.agents, peers[who]))
+    return SocialReason("social", name, is_peer_id_in_prompt_untrusted(home.agents, peers[who]))
 
 
-def find_unmet_agents(home: Home, profile: Profile) -> tuple[Profile, ...]:
+def find_unmet_agents_for_social_goal(home: Home, profile: Profile) -> tuple[Profile, ...]:
     """Return the active agents in reach that this one never talked to, in an order of its own.
 
     None for an agent that does not seek out others.
@@ -111,7 +111,7 @@ def find_unmet_agents(home: Home, profile: Profile) -> tuple[Profile, ...]:
     met = {fact.id for fact in home.facts.page(agent.id, PEER_TALK, limit=_TALKS)}
     unmet = (
         each
-        for each in find_agents_in_reach(home.agents, home.facts, agent)
+        for each in find_peers_in_reach(home.agents, home.facts, agent)
         if each.agent.id not in met and each.agent.status is AgentStatus.ACTIVE
     )
     return tuple(sorted(unmet, key=lambda each: stable_id("meets", agent.id, each.agent.id)))
@@ -119,5 +119,5 @@ def find_unmet_agents(home: Home, profile: Profile) -> tuple[Profile, ...]:
 
 def _unmet_reason(home: Home, profile: Profile) -> SocialReason | None:
     """Return an active agent in reach that this one never talked to, another for each agent."""
-    unmet = find_unmet_agents(home, profile)
+    unmet = find_unmet_agents_for_social_goal(home, profile)
     return SocialReason("unmet", unmet[0].identity.name) if unmet else None

@@ -11,7 +11,7 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
     LearnedSubject,
     adjustment_id,
-    is_subject_pinned,
+    is_learning_pinned,
 )
 from opencrab.domain.learning.evidence import RECALLED_DAYS, MemoryHits
 from opencrab.domain.learning.review_period import Remark, useless_experience_ids
@@ -112,7 +112,7 @@ def _never_of_use(scene: NightlyContext) -> dict[str, Experience]:
     since = scene.at - timedelta(days=RECALLED_DAYS)
     asked, recalled = _experiences_in_cooldown(scene), scene.evidence.experiences_recalled
     names = [each for each in useless_experience_ids(recalled, since) if each not in asked]
-    names = [each for each in names if not is_subject_pinned(scene.mind, _subject(each))]
+    names = [each for each in names if not is_learning_pinned(scene.mind, _subject(each))]
     if len(names) > OLDER:
         first = scene.at.toordinal() * OLDER % len(names)
         names = (names[first:] + names[:first])[:OLDER]
@@ -172,7 +172,7 @@ def _twins(
         words = TextTerms.of(f"{each.experience}\n{each.lesson}")
         group = each.outcome.value, each.model, each.person_id, each.from_person
         better = kept.setdefault(group, [])
-        if each.id not in stays and not is_subject_pinned(scene.mind, _subject(each.id)):
+        if each.id not in stays and not is_learning_pinned(scene.mind, _subject(each.id)):
             like = [(words.similarity_to(others), other) for other, others in better]
             most, twin = max(like, key=lambda one: one[0], default=(0.0, each))
             if most >= ALIKE:

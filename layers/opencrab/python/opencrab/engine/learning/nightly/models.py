@@ -12,14 +12,14 @@ from opencrab.domain.learning.change import (
     are_mixes_alike,
     describe_mix,
     heaviest_learned_alias,
-    is_subject_pinned,
+    is_learning_pinned,
     mix_of,
     with_told_mix,
 )
 from opencrab.domain.learning.model_selection import (
     SelectionInput,
     adjustments_ended_by,
-    choose_models_by_evidence,
+    learn_model_choices,
     mix_adjustment,
     mix_of_bandit,
 )
@@ -28,7 +28,7 @@ from opencrab.domain.learning.regression_watch import (
     is_watched_mix,
     mix_adjustments,
     mix_subject,
-    regressed_models,
+    models_with_regression,
     start_regression_watch_after,
 )
 from opencrab.domain.learning.review_period import Standstill
@@ -50,9 +50,9 @@ def find_model_regressions(findings: EvidenceSnapshot) -> tuple[Adjustment, ...]
         if is_watched_mix(each)
         and "until" in each.evidence
         and each.at >= findings.at - WATCHED
-        and not is_subject_pinned(findings.mind, mix_subject(each.subject))
+        and not is_learning_pinned(findings.mind, mix_subject(each.subject))
     )
-    fell = ((each, regressed_models(each, findings.evidence)) for each in watching)
+    fell = ((each, models_with_regression(each, findings.evidence)) for each in watching)
     return tuple(
         each.replaced(evidence={**each.evidence, "fell": list(models)})
         for each, models in fell
@@ -60,7 +60,7 @@ def find_model_regressions(findings: EvidenceSnapshot) -> tuple[Adjustment, ...]
     )
 
 
-def subjects_rolled_back(findings: EvidenceSnapshot) -> frozenset[str]:
+def learning_subjects_rolled_back(findings: EvidenceSnapshot) -> frozenset[str]:
     """Return subjects that this run rolled back to another best model; a run skips these."""
     return frozenset(
         each.subject
@@ -97,7 +97,7 @@ def learned_mixes(
     if aim.leave is LearningMode.OFF:
         return (), (Standstill(subject="models", reason="off"),)
     ground, seed = findings.selection_input(), f"{findings.agent.id}/{findings.period}"
-    follows = choose_models_by_evidence(ground, aim, findings.at, seed=seed, skipped=skipped)
+    follows = learn_model_choices(ground, aim, findings.at, seed=seed, skipped=skipped)
     changes, still = [], dict(follows.still)
     for name, mixed in follows.found.items():
         if aim.leave is LearningMode.RECOMMEND and _is_proposed(ground, name, mixed):
@@ -133,7 +133,9 @@ def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter
     def alter(
         mind: AgentState, _skill: AcquiredSkill | None
     ) -> tuple[AgentState, AcquiredSkill | None]:
-        if describe_mix(mix_of(mind, name)) != before or is_subject_pinned(mind, mix_subject(name)):
+        if describe_mix(mix_of(mind, name)) != before or is_learning_pinned(
+            mind, mix_subject(name)
+        ):
             raise Conflict(f"the traffic split for {name!r} was changed or pinned concurrently")
         return with_told_mix(mind, name, after), None
 

@@ -29,7 +29,7 @@ from opencrab.domain.learning.review_period import (
     last_ended_review_day,
     newest_period,
     review_period_of_day,
-    useless_searches,
+    review_useless_searches,
 )
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
@@ -49,7 +49,7 @@ from opencrab.engine.learning.nightly.experiences import (
 from opencrab.engine.learning.nightly.models import (
     find_model_regressions,
     learned_mixes,
-    subjects_rolled_back,
+    learning_subjects_rolled_back,
     update_regression_watches,
 )
 from opencrab.engine.learning.nightly.schedule import current_review_period, parse_review_message
@@ -101,7 +101,7 @@ def run_nightly_review(
     try:
         if _is_done(runtime.home.facts, agent_id, stretch):
             return MessageOutcome.FINISHED
-        looked = review_agent_period(runtime, agent_id, stretch)
+        looked = _review_agent_period(runtime, agent_id, stretch)
     except Changed:
         return _later(runtime.home.nights, delivery)
     except NotFound:
@@ -131,13 +131,13 @@ def review_agent_now(
         stretch = newest_period(ReviewSpan(period), last_ended_review_day(runtime.clock.now(), 0))
     for _ in range(_TRIES - 1):
         try:
-            return review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
+            return _review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
         except Changed:
             continue
-    return review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
+    return _review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
 
 
-def review_agent_period(
+def _review_agent_period(
     runtime: Runtime, agent_id: str, stretch: ReviewPeriod, *, dry_run: bool = False
 ) -> ReviewResult:
     """Review one period of an agent; raises NotFound, Changed and Unavailable.
@@ -153,7 +153,7 @@ def review_agent_period(
         return _foreseen(_counting(scene), stretch, done=night.done_at is not None)
     last_day = review_period_of_day(stretch.last)
     if stretch.span is ReviewSpan.WEEKLY and not _is_done(runtime.home.facts, agent_id, last_day):
-        review_agent_period(runtime, agent_id, last_day)
+        _review_agent_period(runtime, agent_id, last_day)
     if fact is None:
         begun = new_fact(agent_id, NIGHT, stretch.id, night, expires_at=night.at + KEPT)
         runtime.home.facts.commit(begun)
@@ -227,7 +227,7 @@ def _follow(scene: NightlyContext) -> tuple[Standstill, ...]:
     if not scene.changes:
         return learned_mixes(scene)[1] if scene.agent.answers else ()
     scene = _taken_back(scene)
-    changes, standstills = learned_mixes(scene, subjects_rolled_back(scene))
+    changes, standstills = learned_mixes(scene, learning_subjects_rolled_back(scene))
     _write(scene, changes)
     _revise(scene)
     return standstills
@@ -323,8 +323,8 @@ def _period_summary(
         adjustments=adjusted,
         reviews=review_skills(_so_far(scene)),
         standstills=tuple(each for each in standstills if each.subject not in moved),
-        junk=useless_searches(scene.evidence.memories_recalled, since),
-        lived=useless_searches(nightly_experience_search_hits(scene), since),
+        junk=review_useless_searches(scene.evidence.memories_recalled, since),
+        lived=review_useless_searches(nightly_experience_search_hits(scene), since),
     )
 
 

@@ -52,7 +52,7 @@ class NightMessage(Value):
     period: Annotated[str, Field(max_length=40)]
 
 
-def send_nightly_reviews(runtime: Runtime) -> int:
+def send_nightly_learning_reviews(runtime: Runtime) -> int:
     """Send a message for each agent active on the days that are over; returns the number sent.
 
     Costs one read until a day is over. Missed nights are sent later, at most seven days back.
@@ -74,7 +74,7 @@ def send_nightly_reviews(runtime: Runtime) -> int:
     return sent
 
 
-def send_session_count_reviews(runtime: Runtime) -> int:
+def send_learning_reviews_by_sessions(runtime: Runtime) -> int:
     """Send a message for each agent with enough sessions today since its last review.
 
     Returns the number sent. Costs one read, and one for each agent that was active today, plus a

@@ -12,22 +12,22 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
     LearnedSubject,
     adjustment_id,
-    is_subject_pinned,
+    is_learning_pinned,
 )
 from opencrab.domain.learning.review_period import Remark, SkillReview
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_lifecycle import (
-    place_candidate,
-    promote_candidate_skill,
+    place_learned_skill,
+    promote_learned_skill,
     put_skill_on_trial,
-    retire_skill,
-    set_skill_aside,
+    retire_learned_skill,
+    set_learned_skill_aside,
 )
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
     TrialVerdict,
-    skill_effect_over_models,
     skill_trial_verdict,
+    trial_effect_of_skill_over_models,
 )
 from opencrab.domain.skills.skill import BY_EVIDENCE, AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.domain.text.terms import text_terms
@@ -57,10 +57,10 @@ def decide_skill_trials_nightly(findings: EvidenceSnapshot) -> tuple[LearningCha
         skill
         for skill in findings.skills
         if skill.status is SkillStatus.CANDIDATE
-        and not is_subject_pinned(findings.mind, _subject(skill.name))
+        and not is_learning_pinned(findings.mind, _subject(skill.name))
     ]
     for skill in on:
-        effect = skill_effect_over_models(findings.evidence, skill.name)
+        effect = trial_effect_of_skill_over_models(findings.evidence, skill.name)
         word, reason = _word(findings, skill, effect)
         if word is not TrialVerdict.KEEP:
             made.append(_trial_end_change(findings, skill, effect, word, reason))
@@ -87,7 +87,7 @@ def skill_proposals(
     )
 
 
-def learned_skill_effectiveness(effect: SkillEffect) -> Effectiveness | None:
+def _learned_skill_effectiveness(effect: SkillEffect) -> Effectiveness | None:
     """Convert an effect to points of 100 with its interval; None without an estimate."""
     found = effect.estimate
     if found is None:
@@ -106,7 +106,7 @@ def _word(
     trials, word, reason = findings.trials, TrialVerdict.KEEP, ""
     if _is_news(skill, effect, trials):
         word, reason = skill_trial_verdict(effect, trials)
-    is_free = place_candidate(skill, findings.mind, trials).status is SkillStatus.ACTIVE
+    is_free = place_learned_skill(skill, findings.mind, trials).status is SkillStatus.ACTIVE
     return (
         (TrialVerdict.PROMOTE, NO_TRIALS)
         if word is TrialVerdict.KEEP and is_free
@@ -130,18 +130,18 @@ def _trial_end_change(
     word: TrialVerdict,
     reason: str,
 ) -> LearningChange:
-    measured, now = learned_skill_effectiveness(effect), findings.at
+    measured, now = _learned_skill_effectiveness(effect), findings.at
     status = SkillStatus.ACTIVE if word is TrialVerdict.PROMOTE else SkillStatus.ARCHIVED
 
     def alter(
         mind: AgentState, stored: AcquiredSkill | None
     ) -> tuple[AgentState, AcquiredSkill | None]:
         found = _as_it_was(stored, skill)
-        if is_subject_pinned(mind, _subject(skill.name)):
+        if is_learning_pinned(mind, _subject(skill.name)):
             raise Conflict(f"skill {skill.name!r} was pinned concurrently")
         if word is TrialVerdict.PROMOTE:
-            return mind, promote_candidate_skill(found, now, measured)
-        return mind, retire_skill(found, now, owner=BY_EVIDENCE, effectiveness=measured)
+            return mind, promote_learned_skill(found, now, measured)
+        return mind, retire_learned_skill(found, now, owner=BY_EVIDENCE, effectiveness=measured)
 
     made = _adjustment(findings, skill, {"status": status.value}, reason)
     numbers = _numbers(effect)
@@ -162,7 +162,7 @@ def _set_aside(findings: EvidenceSnapshot, skill: AcquiredSkill) -> LearningChan
     def alter(
         mind: AgentState, stored: AcquiredSkill | None
     ) -> tuple[AgentState, AcquiredSkill | None]:
-        return mind, set_skill_aside(_as_it_was(stored, skill), findings.at)
+        return mind, set_learned_skill_aside(_as_it_was(stored, skill), findings.at)
 
     made = _adjustment(findings, skill, {"status": SkillStatus.DISABLED.value}, "unseen")
     return LearningChange(made, alter, _earlier(findings, skill.name))
@@ -204,7 +204,10 @@ def _as_it_was(stored: AcquiredSkill | None, skill: AcquiredSkill) -> AcquiredSk
 
 
 def _review(findings: EvidenceSnapshot, skill: AcquiredSkill, twin: str) -> SkillReview:
-    effect, trials = skill_effect_over_models(findings.evidence, skill.name), findings.trials
+    effect, trials = (
+        trial_effect_of_skill_over_models(findings.evidence, skill.name),
+        findings.trials,
+    )
     word, reason = skill_trial_verdict(effect, trials)
     remark, other = Remark.KEEP, ""
     if twin:
@@ -235,7 +238,7 @@ def _proposal(findings: EvidenceSnapshot, review: SkillReview) -> LearningChange
             return None
     skill = next(each for each in findings.skills if each.name == review.skill)
     made = _adjustment(findings, skill, after, review.reason)
-    numbers = _numbers(skill_effect_over_models(findings.evidence, review.skill))
+    numbers = _numbers(trial_effect_of_skill_over_models(findings.evidence, review.skill))
     proposed = made.replaced(evidence=numbers, state=AdjustmentState.PROPOSED)
     earlier = _earlier(findings, review.skill)
     return LearningChange(
@@ -261,7 +264,7 @@ def _adjustment(
 
 def _numbers(effect: SkillEffect) -> dict[str, float]:
     """Return the numbers behind a decision: effect and interval in points, sizes, probability."""
-    told = learned_skill_effectiveness(effect)
+    told = _learned_skill_effectiveness(effect)
     known = {"given": effect.given, "held": effect.held, "turns": effect.turns}
     numbers = {**known, "helps": round(effect.helps, 4)}
     if told is not None:

@@ -7,7 +7,7 @@ from opencrab.domain.learning.change import Adjustment, AdjustmentKind
 from opencrab.domain.learning.review_period import ReviewResult
 from opencrab.domain.statistics.confidence import Estimate
 from opencrab.domain.value import Language
-from opencrab.engine.learning.report.phrases import report_phrase, report_reason_phrase
+from opencrab.engine.learning.report.phrases import learning_phrase, learning_reason_phrase
 
 _MILLION = 1_000_000
 _LISTED = 30
@@ -15,22 +15,22 @@ _PLACES = ((1.0, 2), (0.001, 4), (0.0, 6))
 """Decimal places of amounts by their least size in dollars."""
 
 
-def report_usd(micro_usd: float) -> str:
+def learning_report_usd(micro_usd: float) -> str:
     """Format an amount in dollars: two decimal places, or up to six for small amounts."""
     dollars = micro_usd / _MILLION
     places = next(places for least, places in _PLACES if not dollars or abs(dollars) >= least)
     return f"{dollars:.{places}f} USD"
 
 
-def format_report_points(found: Estimate, language: Language) -> str:
+def format_learning_report_points(found: Estimate, language: Language) -> str:
     """Format a difference in points of 100 with its interval, as in +12 points (3 to 21)."""
     return _points(100 * found.mean, 100 * found.low, 100 * found.high, language)
 
 
-def format_report_percent(found: Estimate, language: Language) -> str:
+def format_learning_report_percent(found: Estimate, language: Language) -> str:
     """Format a mean in percent with its interval."""
     mean, low, high = (f"{100 * each:.0f}" for each in (found.mean, found.low, found.high))
-    return report_phrase("percent", language, mean=mean, low=low, high=high)
+    return learning_phrase("percent", language, mean=mean, low=low, high=high)
 
 
 def report_change_lines(looked: ReviewResult, language: Language) -> Iterator[str]:
@@ -39,24 +39,24 @@ def report_change_lines(looked: ReviewResult, language: Language) -> Iterator[st
         yield _change(each, language)
     more = len(looked.adjustments) - _LISTED
     if more > 0:
-        yield report_phrase("too_few", language, count=more)
+        yield learning_phrase("too_few", language, count=more)
     if not looked.adjustments:
-        yield report_phrase("change_none", language)
+        yield learning_phrase("change_none", language)
     for still in looked.standstills:
-        reason = report_reason_phrase(still.reason, language)
-        yield report_phrase("still", language, subject=still.subject, reason=reason)
+        reason = learning_reason_phrase(still.reason, language)
+        yield learning_phrase("still", language, subject=still.subject, reason=reason)
 
 
 def _change(made: Adjustment, language: Language) -> str:
-    subject = report_phrase(f"{made.kind.value}_subject", language, name=made.subject)
-    return report_phrase(
+    subject = learning_phrase(f"{made.kind.value}_subject", language, name=made.subject)
+    return learning_phrase(
         "change",
         language,
         subject=subject,
         before=_standing(made, made.before, language),
         after=_standing(made, made.after, language),
-        state=report_phrase(made.state.value, language),
-        reason=report_reason_phrase(made.reason, language),
+        state=learning_phrase(made.state.value, language),
+        reason=learning_reason_phrase(made.reason, language),
         evidence=_evidence(made, language),
         id=made.id,
     )
@@ -67,34 +67,36 @@ def _standing(made: Adjustment, told: Mapping[str, Any], language: Language) -> 
     if "weights" in told:
         listed = sorted(told["weights"].items(), key=lambda item: (-item[1], item[0]))
         shares = (f"{alias} {100 * weight:.0f} %" for alias, weight in listed)
-        return report_phrase("between", language).join(shares)
+        return learning_phrase("between", language).join(shares)
     if made.kind is AdjustmentKind.EXPERIENCE:
         word = told.get("remark", told.get("status"))
-        return report_phrase(f"{made.kind.value}_{word}", language)
+        return learning_phrase(f"{made.kind.value}_{word}", language)
     if "remark" in told:
-        return report_phrase(str(told["remark"]), language, other=told.get("other", ""))
+        return learning_phrase(str(told["remark"]), language, other=told.get("other", ""))
     if "withheld_percent" in told:
-        return report_phrase("withheld", language, percent=told["withheld_percent"])
+        return learning_phrase("withheld", language, percent=told["withheld_percent"])
     if "status" in told:
-        return report_phrase(str(told["status"]), language)
-    return report_phrase("nothing", language)
+        return learning_phrase(str(told["status"]), language)
+    return learning_phrase("nothing", language)
 
 
 def _evidence(made: Adjustment, language: Language) -> str:
     told = made.evidence
     if made.kind is AdjustmentKind.SKILL and "points" in told:
         effect = _points(told["points"], told["low"], told["high"], language)
-        return report_phrase(
+        return learning_phrase(
             "evidence_skill", language, points=effect, given=told["given"], held=told["held"]
         )
     if made.kind is AdjustmentKind.EXPERIENCE:
         return _recall_evidence_text(told, language)
     if made.kind is AdjustmentKind.MODELS and "quality" in told:
-        return report_phrase(
+        return learning_phrase(
             "evidence_models",
             language,
-            quality=format_report_percent(Estimate.model_validate(told["quality"]), language),
-            cost=report_usd(told["cost_micro_usd"]),
+            quality=format_learning_report_percent(
+                Estimate.model_validate(told["quality"]), language
+            ),
+            cost=learning_report_usd(told["cost_micro_usd"]),
             turns=told["turns_a_day"],
         )
     return ""
@@ -102,12 +104,12 @@ def _evidence(made: Adjustment, language: Language) -> str:
 
 def _recall_evidence_text(told: Mapping[str, Any], language: Language) -> str:
     if "alike" in told:
-        return report_phrase("evidence_twin", language, percent=f"{100 * told['alike']:.0f}")
+        return learning_phrase("evidence_twin", language, percent=f"{100 * told['alike']:.0f}")
     found, useful = told["found"], told["useful"]
-    return report_phrase("evidence_experience", language, found=found, useful=useful)
+    return learning_phrase("evidence_experience", language, found=found, useful=useful)
 
 
 def _points(mean: float, low: float, high: float, language: Language) -> str:
-    return report_phrase(
+    return learning_phrase(
         "points", language, mean=f"{mean:+.0f}", low=f"{low:.0f}", high=f"{high:.0f}"
     )

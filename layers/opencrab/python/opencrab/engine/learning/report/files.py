@@ -13,7 +13,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.learning.report_wording import WRITTEN, WrittenReports
 from opencrab.domain.value import Language
-from opencrab.engine.learning.report.phrases import report_phrase
+from opencrab.engine.learning.report.phrases import learning_phrase
 from opencrab.ports.home import Home
 from opencrab.ports.workspace.files import ABSENT
 
@@ -67,7 +67,9 @@ class NightReport:
         if found is None:
             return
         path, version, text = found
-        after = with_report_section(text, (head, body(without_report_section(text, head))))
+        after = learning_report_with_section(
+            text, (head, body(learning_report_without_section(text, head)))
+        )
         if after != text:
             self._write(path, after, version, known=True)
 
@@ -75,7 +77,7 @@ class NightReport:
         path, condition = self._place(language)
         wanted, *_ = _paths(self.period, language)
         if path != wanted:
-            text = f"{report_phrase('beside', language, path=wanted)}\n\n{text}"
+            text = f"{learning_phrase('beside', language, path=wanted)}\n\n{text}"
         self._write(path, text, condition, known=known)
         return path
 
@@ -131,14 +133,14 @@ class NightReport:
         )
 
 
-def with_report_section(text: str, told: tuple[str, str]) -> str:
+def learning_report_with_section(text: str, told: tuple[str, str]) -> str:
     """Return a report with a section (heading, body) at the top, replacing an earlier one."""
     head, body = told
-    title, first, rest = without_report_section(text, head).partition("\n## ")
+    title, first, rest = learning_report_without_section(text, head).partition("\n## ")
     return f"{title}\n{head}\n\n{body}\n{first}{rest}"
 
 
-def without_report_section(text: str, head: str) -> str:
+def learning_report_without_section(text: str, head: str) -> str:
     """Return a report without the section with this heading."""
     title, found, rest = text.partition(f"\n{head}\n\n")
     if not found:

@@ -6,12 +6,12 @@ from opencrab.ports.texts import Texts
 _SENTENCES = Texts(__file__)
 
 
-def report_phrase(key: str, language: Language, **parts: object) -> str:
+def learning_phrase(key: str, language: Language, **parts: object) -> str:
     """Return a text with its placeholders filled in."""
     return _SENTENCES[key][language].format(**parts)
 
 
-def report_reason_phrase(reason: str, language: Language) -> str:
+def learning_reason_phrase(reason: str, language: Language) -> str:
     """Return the text for a reason, or the reason's code if there is none."""
     key = f"reason_{reason}"
-    return report_phrase(key, language) if key in _SENTENCES else reason.replace("_", " ")
+    return learning_phrase(key, language) if key in _SENTENCES else reason.replace("_", " ")

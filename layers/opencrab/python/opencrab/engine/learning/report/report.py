@@ -14,18 +14,22 @@ from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.value import Language
 from opencrab.engine.learning.aggregation import evidence_by_day
 from opencrab.engine.learning.report.changes import (
-    format_report_percent,
-    format_report_points,
+    format_learning_report_percent,
+    format_learning_report_points,
+    learning_report_usd,
     report_change_lines,
-    report_usd,
 )
-from opencrab.engine.learning.report.files import LANGUAGES, NightReport, with_report_section
-from opencrab.engine.learning.report.phrases import report_phrase
+from opencrab.engine.learning.report.files import (
+    LANGUAGES,
+    NightReport,
+    learning_report_with_section,
+)
+from opencrab.engine.learning.report.phrases import learning_phrase
 from opencrab.engine.learning.report.wording import (
-    is_report_worded,
+    is_learning_report_worded,
     learning_report_wording_section,
-    settle_report_wording,
-    stored_report_wording,
+    settle_learning_report_wording,
+    stored_learning_report_wording,
 )
 from opencrab.engine.learning.snapshot import NightlyContext
 
@@ -74,33 +78,35 @@ def write_report(
     """
     agent, home = scene.agent, scene.runtime.home
     page = NightReport(home, agent.id, looked.period, scene.at + KEPT)
-    wording = stored_report_wording(scene, looked)
+    wording = stored_learning_report_wording(scene, looked)
     paths = list[str]()
     for language in LANGUAGES:
-        text = learning_report(scene, looked, during, language)
+        text = _learning_report(scene, looked, during, language)
         if wording is not None and language is wording.language:
-            text = with_report_section(text, learning_report_wording_section(wording, text))
+            text = learning_report_with_section(
+                text, learning_report_wording_section(wording, text)
+            )
         try:
-            paths.append(page.put(language, text, known=is_report_worded(agent, looked)))
+            paths.append(page.put(language, text, known=is_learning_report_worded(agent, looked)))
         except (Conflict, TooLarge) as error:
             log.warning("cannot write learning report: agent=%s, error=%s", agent.id, error.message)
             return looked.replaced(report=tuple(paths), problem=error.message)
-    settle_report_wording(scene, looked, wording)
+    settle_learning_report_wording(scene, looked, wording)
     return looked.replaced(report=tuple(paths))
 
 
-def learning_report(
+def _learning_report(
     scene: NightlyContext, looked: ReviewResult, during: PeriodSummary, language: Language
 ) -> str:
     """Return the report as Markdown."""
     daily = looked.period.startswith(ReviewSpan.DAILY.value)
-    title = report_phrase(
+    title = learning_phrase(
         "title_daily" if daily else "title_weekly",
         language,
         name=scene.agent.name,
         period=looked.period.partition("-")[2],
     )
-    turns = report_phrase("turns", language, turns=looked.turns, judged=looked.judged)
+    turns = learning_phrase("turns", language, turns=looked.turns, judged=looked.judged)
     parts = {
         "budget_head": _budget(looked, during, language),
         "quality_head": _quality(scene, language),
@@ -113,31 +119,35 @@ def learning_report(
     told = [f"{title}\n\n{turns}\n"]
     for head, lines in parts.items():
         body = "\n".join(lines)
-        told.append(f"{report_phrase(head, language)}\n\n{body}\n")
+        told.append(f"{learning_phrase(head, language)}\n\n{body}\n")
     return "\n".join(told)
 
 
 def _budget(looked: ReviewResult, during: PeriodSummary, language: Language) -> Iterator[str]:
     if not during.tallies:
-        yield report_phrase("budget_none", language)
+        yield learning_phrase("budget_none", language)
         return
     spent, budget = looked.spent_micro_usd, looked.budget_micro_usd
     share = f"{100 * spent / budget:.1f} %" if budget else "-"
     key = "budget_yes" if spent <= budget else "budget_no"
-    yield report_phrase(
-        key, language, spent=report_usd(spent), budget=report_usd(budget), share=share
+    yield learning_phrase(
+        key,
+        language,
+        spent=learning_report_usd(spent),
+        budget=learning_report_usd(budget),
+        share=share,
     )
     for model, counts in _by_model(during.tallies).items():
         timed = counts.get("timed", 0)
         latency = f"{counts.get('latency', 0) / timed / 1_000:.1f} s" if timed else ""
-        yield report_phrase(
+        yield learning_phrase(
             "model",
             language,
             model=model,
             calls=counts.get("calls", 0),
             failed=counts.get("failed", 0),
-            cost=report_usd(counts.get("cost", 0)),
-            latency=latency or report_phrase("no_latency", language),
+            cost=learning_report_usd(counts.get("cost", 0)),
+            latency=latency or learning_phrase("no_latency", language),
         )
 
 
@@ -152,20 +162,20 @@ def _quality(scene: NightlyContext, language: Language) -> Iterator[str]:
         if found.low >= goal or found.high < goal:
             says = "at_goal" if found.low >= goal else "below_goal"
         subject, model = _split_evidence_key(key)
-        line = report_phrase(
+        line = learning_phrase(
             "quality",
             language,
             subject=subject,
             model=model,
-            quality=format_report_percent(found, language),
+            quality=format_learning_report_percent(found, language),
             turns=found.n,
-            says=report_phrase(says, language),
+            says=learning_phrase(says, language),
         )
         lines.append(line)
     if not lines:
-        yield report_phrase("no_quality", language)
+        yield learning_phrase("no_quality", language)
         return
-    yield report_phrase("goal", language, goal=f"{100 * goal:.0f} %")
+    yield learning_phrase("goal", language, goal=f"{100 * goal:.0f} %")
     yield from lines
 
 
@@ -184,12 +194,12 @@ def _waste(scene: NightlyContext, during: PeriodSummary, language: Language) -> 
         calls, failed = counts.get("calls", 0), counts.get("failed", 0)
         if failed > _WORTH_TELLING * calls:
             lines.append(
-                report_phrase("waste_failed", language, model=model, calls=calls, failed=failed)
+                learning_phrase("waste_failed", language, model=model, calls=calls, failed=failed)
             )
     if lines:
         yield from lines
     else:
-        yield report_phrase("waste_none" if compared else "waste_unknown", language)
+        yield learning_phrase("waste_none" if compared else "waste_unknown", language)
 
 
 def _dearer(evidence: Evidence, first: str, second: str, language: Language) -> str | None:
@@ -209,49 +219,49 @@ def _dearer(evidence: Evidence, first: str, second: str, language: Language) -> 
     dear_cost, cheap_cost = above.cost.mean or 0.0, below.cost.mean or 0.0
     if found.low > 0 or found.mean > 0 or cheap_cost > _CHEAPER * dear_cost:
         return ""
-    return report_phrase(
+    return learning_phrase(
         "waste",
         language,
         subject=_split_evidence_key(dear)[0],
         dear=_split_evidence_key(dear)[1],
         cheap=_split_evidence_key(cheap)[1],
-        dear_cost=report_usd(dear_cost),
-        cheap_cost=report_usd(cheap_cost),
-        difference=format_report_points(found, language),
+        dear_cost=learning_report_usd(dear_cost),
+        cheap_cost=learning_report_usd(cheap_cost),
+        difference=format_learning_report_points(found, language),
     )
 
 
 def _skills(looked: ReviewResult, language: Language) -> Iterator[str]:
     for review in looked.reviews:
-        effect = report_phrase("no_effect", language)
+        effect = learning_phrase("no_effect", language)
         if review.effect is not None:
-            told = format_report_points(review.effect, language)
+            told = format_learning_report_points(review.effect, language)
             turns = review.given + review.held
-            effect = report_phrase("effect", language, points=told, turns=turns)
-        yield report_phrase(
+            effect = learning_phrase("effect", language, points=told, turns=turns)
+        yield learning_phrase(
             "skill",
             language,
             name=review.skill,
-            status=report_phrase(review.status, language),
+            status=learning_phrase(review.status, language),
             effect=effect,
-            remark=report_phrase(review.remark.value, language, other=review.other),
+            remark=learning_phrase(review.remark.value, language, other=review.other),
         )
     if not looked.reviews:
-        yield report_phrase("skill_none", language)
+        yield learning_phrase("skill_none", language)
 
 
 def _memories(scene: NightlyContext, looked: ReviewResult, language: Language) -> Iterator[str]:
     paired = scene.evidence.memories
     if looked.junk.rate is None:
-        yield report_phrase("memories_none", language)
+        yield learning_phrase("memories_none", language)
     for key, junk in (("memories", looked.junk), ("experiences", looked.lived)):
         if junk.rate is not None:
             useless, rate = round(junk.rate * junk.found), f"{100 * junk.rate:.0f} %"
-            yield report_phrase(key, language, found=junk.found, useless=useless, rate=rate)
+            yield learning_phrase(key, language, found=junk.found, useless=useless, rate=rate)
     found = estimate_difference(paired.given, paired.held)
     if found is not None:
-        yield report_phrase(
-            "memories_effect", language, points=format_report_points(found, language)
+        yield learning_phrase(
+            "memories_effect", language, points=format_learning_report_points(found, language)
         )
 
 
@@ -263,18 +273,20 @@ def _grades(scene: NightlyContext, language: Language) -> Iterator[str]:
             continue
         told = True
         steps = (
-            report_phrase("step", language, said=f"{each.said:.2f}", came_to=f"{each.came_to:.2f}")
+            learning_phrase(
+                "step", language, said=f"{each.said:.2f}", came_to=f"{each.came_to:.2f}"
+            )
             for each in found.points
         )
-        yield report_phrase(
+        yield learning_phrase(
             "grade",
             language,
             model=model,
             weight=f"{100 * found.weight:.0f} %",
-            steps=report_phrase("between", language).join(steps),
+            steps=learning_phrase("between", language).join(steps),
         )
     if not told:
-        yield report_phrase("grades_none", language)
+        yield learning_phrase("grades_none", language)
 
 
 def _by_model(tallies: tuple[DailyTally, ...]) -> dict[str, dict[str, int]]:

@@ -21,8 +21,8 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.learning.report_wording import (
     WORDING,
     ReportWording,
-    first_report_sentences,
-    report_wording_flaw,
+    first_learning_report_sentences,
+    learning_report_wording_flaw,
 )
 from opencrab.domain.learning.review_period import (
     KEPT,
@@ -36,11 +36,11 @@ from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, Mod
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.consequence import ExtraWrites
-from opencrab.engine.learning.report.files import NightReport, without_report_section
-from opencrab.engine.learning.report.phrases import report_phrase
+from opencrab.engine.learning.report.files import NightReport, learning_report_without_section
+from opencrab.engine.learning.report.phrases import learning_phrase
 from opencrab.engine.learning.report.wording_prompt import (
     learning_report_wording_question,
-    report_wording_rules,
+    learning_report_wording_rules,
 )
 from opencrab.engine.learning.snapshot import NightlyContext
 from opencrab.engine.queueing import enqueue_turn
@@ -89,7 +89,9 @@ class WordingTurn:
         period, language = parse_review_period(turn.group.removeprefix(_GROUP)).id, agent.language
         text = _report(runtime.home, runtime.clock, agent.id, period).written(language)
         return cls(
-            period, without_report_section(text, report_phrase("words_head", language)), language
+            period,
+            learning_report_without_section(text, learning_phrase("words_head", language)),
+            language,
         )
 
     def limits(self, work: TurnWork, limits: Limits) -> Limits:
@@ -112,7 +114,7 @@ class WordingTurn:
         day = self.period.partition("-")[2]
         question = TrustedText(learning_report_wording_question(day, report.splitlines(), language))
         output = min(prompt_answer_token_limit(info, work.runtime.rules), OUTPUT_TOKENS)
-        system = TrustedText(report_wording_rules(work.profile, language))
+        system = TrustedText(learning_report_wording_rules(work.profile, language))
         return single_question_prompt_request(
             work, info, manner, system=system, question=question, output=output
         )
@@ -121,11 +123,11 @@ class WordingTurn:
         intent, answer = work.transcript.open_intent, result.answer or ModelAnswer()
         model = intent.model if isinstance(intent, ModelIntent) else ""
         said = one_line(answer.text, _READ)
-        text = first_report_sentences(said, answer.finish)
+        text = first_learning_report_sentences(said, answer.finish)
         missing = (
             "form"
             if answer.calls or (said and not text)
-            else report_wording_flaw(text, self.report)
+            else learning_report_wording_flaw(text, self.report)
         )
         told = self._told(work, turn, missing)
         if not missing:
@@ -197,10 +199,12 @@ class WordingJob(TurnJob):
         _show_words(runtime.home, runtime.clock, turn)
 
 
-def stored_report_wording(scene: NightlyContext, looked: ReviewResult) -> ReportWording | None:
+def stored_learning_report_wording(
+    scene: NightlyContext, looked: ReviewResult
+) -> ReportWording | None:
     """Return the known wording of a report, or why there is none; None if nothing is known."""
     agent, facts = scene.agent, scene.runtime.home.facts
-    if not is_report_worded(agent, looked):
+    if not is_learning_report_worded(agent, looked):
         return None
     fact = facts.get(agent.id, WORDING, looked.period)
     if fact is not None:
@@ -209,7 +213,7 @@ def stored_report_wording(scene: NightlyContext, looked: ReviewResult) -> Report
     return frozen if scene.frozen else None
 
 
-def settle_report_wording(
+def settle_learning_report_wording(
     scene: NightlyContext, looked: ReviewResult, shown: ReportWording | None
 ) -> None:
     """Insert or request the wording of a report written with the wording `shown`.
@@ -218,7 +222,7 @@ def settle_report_wording(
     Raises Unavailable if a store or the queue cannot be reached.
     """
     runtime, agent = scene.runtime, scene.agent
-    if not is_report_worded(agent, looked) or (shown is not None and shown.turn_id):
+    if not is_learning_report_worded(agent, looked) or (shown is not None and shown.turn_id):
         return
     fact = runtime.home.facts.get(agent.id, WORDING, looked.period)
     if fact is not None:
@@ -252,7 +256,7 @@ def _show_words(home: Home, clock: Clock, turn: Turn) -> None:
         _show(home, clock, turn.agent_id, period, fact.read(ReportWording))
 
 
-def is_report_worded(agent: Agent, looked: ReviewResult) -> bool:
+def is_learning_report_worded(agent: Agent, looked: ReviewResult) -> bool:
     """Return True if the report gets a wording: enabled, daily or weekly, and with turns.
 
     The wording's own call makes an agent active on that day; without the last condition a wording
@@ -268,19 +272,22 @@ def learning_report_wording_section(told: ReportWording, report: str) -> tuple[s
     Numbers may have changed since the model saw them: a wording that does not fit them is not
     shown.
     """
-    return report_phrase("words_head", told.language), _body(told, report)
+    return learning_phrase("words_head", told.language), _body(told, report)
 
 
 def _body(told: ReportWording, report: str) -> str:
-    missing = told.missing or report_wording_flaw(told.text, report)
+    missing = told.missing or learning_report_wording_flaw(told.text, report)
     if not missing:
-        return report_phrase("words", told.language, text=told.text, model=told.model)
-    reason = report_phrase(f"words_{missing}", told.language)
-    return report_phrase("no_words", told.language, reason=reason)
+        return learning_phrase("words", told.language, text=told.text, model=told.model)
+    reason = learning_phrase(f"words_{missing}", told.language)
+    return learning_phrase("no_words", told.language, reason=reason)
 
 
 def _show(home: Home, clock: Clock, agent_id: str, period: str, told: ReportWording) -> None:
-    page, head = _report(home, clock, agent_id, period), report_phrase("words_head", told.language)
+    page, head = (
+        _report(home, clock, agent_id, period),
+        learning_phrase("words_head", told.language),
+    )
     for _ in range(_TRIES):
         try:
             page.replace_section(told.language, head, partial(_body, told))

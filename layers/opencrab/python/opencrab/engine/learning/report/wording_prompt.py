@@ -15,7 +15,7 @@ _LINE = 500
 _TEXTS = Texts(__file__)
 
 
-def report_wording_rules(profile: Profile, language: Language) -> str:
+def learning_report_wording_rules(profile: Profile, language: Language) -> str:
     """Return the system prompt: the agent's persona and the task."""
     soul = truncate_prompt_lines(
         TrustedText(profile.soul.describe(language)), _SOUL_TOKENS, language

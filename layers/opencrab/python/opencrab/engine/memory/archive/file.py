@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.domain.value import Identifier, Value, is_json
+from opencrab.domain.value import Identifier, Value, is_json_value
 
 MANIFEST = "manifest.json"
 
@@ -152,7 +152,7 @@ def _row(name: str, number: int, line: str) -> dict[str, Any]:
         row = json.loads(line)
     except (ValueError, RecursionError):
         row = None
-    if not isinstance(row, dict) or not is_json(row):
+    if not isinstance(row, dict) or not is_json_value(row):
         raise Invalid(
             f"{name}, line {number}: not a valid JSON object",
             field="archive",

@@ -10,7 +10,7 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from opencrab.domain.agents.agent_state import MIND
-from opencrab.domain.agents.core_memory import agent_state_with_core_memory
+from opencrab.domain.agents.core_memory import agent_with_core_memory
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Invalid, NotFound, Refused, TooLarge
@@ -39,7 +39,7 @@ from opencrab.engine.memory.records import (
     count_memories_added,
     memory_count,
     memory_index_rewrite_mark,
-    stored_agent_state,
+    stored_memory_state_of_agent,
 )
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
@@ -325,9 +325,9 @@ def _is_core(fact: Document) -> bool:
 
 def _write_core(facts: Documents, clock: Clock, fact: Document, report: RestoreCounts) -> None:
     """Write a core memory with the agent state, or as a plain memory if core is full."""
-    known, mind = stored_agent_state(facts, fact.owner)
+    known, mind = stored_memory_state_of_agent(facts, fact.owner)
     try:
-        aware = agent_state_with_core_memory(mind, fact.read(Memory))
+        aware = agent_with_core_memory(mind, fact.read(Memory))
     except Refused:
         plain = {**(fact.body or {}), "category": FACT}
         _write_one(facts, clock, MEMORY, fact.replaced(body=plain), report)

@@ -53,7 +53,7 @@ from opencrab.ports.models.model import (
     ModelInfo,
     Models,
     TrustedText,
-    label_text_for_model,
+    label_text_for_model_call,
 )
 from opencrab.ports.turn.journal import Journal
 
@@ -174,7 +174,7 @@ class PendingSummary:
         system = TrustedText(summary_rules(work.profile.soul.persona_name, language))
         draft = self.draft
         about = self.stretch.key or f"{draft.since:%Y-%m-%d %H:%M} – {draft.until:%Y-%m-%d %H:%M}"
-        question = label_text_for_model(
+        question = label_text_for_model_call(
             summary_question(self.stretch.span, about, self.sources, language),
             tainted=draft.tainted,
         )

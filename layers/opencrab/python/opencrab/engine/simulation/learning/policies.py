@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from opencrab.domain.learning.aggregate import JudgedTurn, judged_turns
+from opencrab.domain.learning.aggregate import JudgedTurn, learning_rewards_of_turns
 from opencrab.domain.learning.reward import TurnOpinion
 from opencrab.domain.learning.signals import TurnSignals
 from opencrab.domain.learning.treatment_effect import SkillEffect, TrialVerdict
@@ -107,7 +107,7 @@ class ByMean:
 
     def learn_from_day(self, _day: int, seen: SimulatedDay) -> None:
         """Add the values of the day's turns to the means, and drop skills below the mean."""
-        for turn in judged_turns(seen.signals, seen.opinions):
+        for turn in learning_rewards_of_turns(seen.signals, seen.opinions):
             signals, value = turn.signals, self.value(turn, seen)
             if value is None:
                 continue

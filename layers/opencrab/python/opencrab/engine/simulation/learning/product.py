@@ -23,11 +23,14 @@ from opencrab.domain.learning.model_selection import CandidateModel
 from opencrab.domain.learning.review_period import review_period_of_day
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import (
+    draw_learned_skill_holdouts,
     learned_skills_on_trial,
-    learned_skills_withheld_from_turn,
 )
-from opencrab.domain.learning.skill_lifecycle import index_skill, place_candidate
-from opencrab.domain.learning.treatment_effect import TrialVerdict, skill_effect_over_models
+from opencrab.domain.learning.skill_lifecycle import index_learned_skill, place_learned_skill
+from opencrab.domain.learning.treatment_effect import (
+    TrialVerdict,
+    trial_effect_of_skill_over_models,
+)
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.money.budget import Price
@@ -44,7 +47,7 @@ from opencrab.engine.learning.changes import LearningChange
 from opencrab.engine.learning.nightly.models import (
     find_model_regressions,
     learned_mixes,
-    subjects_rolled_back,
+    learning_subjects_rolled_back,
     update_regression_watches,
 )
 from opencrab.engine.learning.nightly.skills import decide_skill_trials_nightly
@@ -110,7 +113,7 @@ class ProductPolicy:
 
     def choose_model(self, asked: SimulatedQuestion) -> tuple[str, float]:
         """Return a model drawn from the traffic split by hash bucket, as in a real turn."""
-        mix = mix_of(self.mind, simulated_subject(asked.task))
+        mix = mix_of(self.mind, _simulated_subject(asked.task))
         if mix is None:
             return self.world.models[FIRST_MODEL].name, 1.0
         alias = draw_hash_bucket(mix.weights, "model", asked.id, mix.subject)
@@ -120,7 +123,7 @@ class ProductPolicy:
         """Return the fitting skills, and those of them withheld; these are not replaced."""
         live = (skill.name for skill in self.mind.skills)
         fit = fitting_simulated_skills(self.world, asked, live, learned_skills_on_trial(self.mind))
-        resting = learned_skills_withheld_from_turn(self.mind, asked.id, TRIALS.skill_percent)
+        resting = draw_learned_skill_holdouts(self.mind, asked.id, TRIALS.skill_percent)
         return (
             [skill for skill in fit if skill.name not in resting],
             [skill for skill in fit if skill.name in resting],
@@ -138,7 +141,7 @@ class ProductPolicy:
             for each in fell:
                 self._take_back(found, each)
             found = self._again(found)
-        changes, _ = learned_mixes(found, subjects_rolled_back(found))
+        changes, _ = learned_mixes(found, learning_subjects_rolled_back(found))
         for change in (*changes, *decide_skill_trials_nightly(found)):
             self._do(change)
             self._note(day, change.adjustment)
@@ -165,9 +168,9 @@ class ProductPolicy:
             created_at=at,
             updated_at=at,
         )
-        skill = place_candidate(fresh, self.mind, TRIALS)
+        skill = place_learned_skill(fresh, self.mind, TRIALS)
         self.skills_kept[name] = skill
-        self.mind = index_skill(self.mind, skill)
+        self.mind = index_learned_skill(self.mind, skill)
 
     def _findings(self, day: date, seen: SimulatedDay) -> EvidenceSnapshot:
         """Return the snapshot at the end of a day."""
@@ -262,12 +265,12 @@ class ProductPolicy:
                 verdict=_VERDICTS[status],
                 reason=made.reason,
                 day=day,
-                effect=skill_effect_over_models(self.evidence, made.subject),
+                effect=trial_effect_of_skill_over_models(self.evidence, made.subject),
             )
             self.decisions.append(decision)
 
 
-def simulated_subject(task: int) -> str:
+def _simulated_subject(task: int) -> str:
     """Return the subject of a type of task's traffic split."""
     return f"{USE.value}/{TASK_TYPES[task]}"
 

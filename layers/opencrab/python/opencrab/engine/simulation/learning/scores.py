@@ -205,7 +205,7 @@ def simulated_interval_coverage(intervals: Iterable[MeasuredInterval]) -> Interv
     return IntervalCoverage(held=sum(known), of=len(known))
 
 
-def share_in_points(value: float | None) -> float | None:
+def simulation_share_in_points(value: float | None) -> float | None:
     """Convert a share to points of 100; None stays None."""
     return None if value is None else round(_HUNDRED * value, 3)
 

@@ -19,7 +19,7 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.learning.regression_watch import is_watched_mix
 from opencrab.domain.learning.signals import ServedCalls
-from opencrab.domain.learning.treatment_effect import skill_effect_over_models
+from opencrab.domain.learning.treatment_effect import trial_effect_of_skill_over_models
 from opencrab.domain.statistics.confidence import estimate_mean
 from opencrab.engine.simulation.learning.policies import (
     ByMean,
@@ -35,8 +35,8 @@ from opencrab.engine.simulation.learning.scores import (
     MeasuredQuality,
     QualityDrop,
     SkillFate,
-    share_in_points,
     simulated_policy_score,
+    simulation_share_in_points,
 )
 from opencrab.engine.simulation.learning.world import (
     START,
@@ -46,10 +46,10 @@ from opencrab.engine.simulation.learning.world import (
     TrialModel,
     TrialSkill,
     TurnInputs,
-    learning_world,
     simulated_action_rate_with_skills,
     simulated_judgement_rates,
-    simulated_signals,
+    simulated_learning_environment,
+    simulated_turn_signals,
 )
 
 NIGHTS, TURNS = 60, 100
@@ -163,7 +163,7 @@ class PolicyRun:
             corrects=self.corrects,
             acts=simulated_action_rate_with_skills(turn.given),
         )
-        signals, opinions, is_corrected = simulated_signals(asked, quality, part)
+        signals, opinions, is_corrected = simulated_turn_signals(asked, quality, part)
         self.corrects = asked.id if is_corrected else ""
         seen.signals.append(signals)
         seen.opinions.extend(opinions)
@@ -215,7 +215,7 @@ def run_simulated_learning_trial(
         raise Invalid(f"--nights must be from 1 to {MOST_NIGHTS}, not {nights}", field="nights")
     if not 1 <= turns <= MOST_TURNS:
         raise Invalid(f"--turns must be from 1 to {MOST_TURNS}, not {turns}", field="turns")
-    found = learning_world(seed, turns=turns, lying=lying)
+    found = simulated_learning_environment(seed, turns=turns, lying=lying)
     best, ours = optimal_mix_in_simulation(found), ProductPolicy(found)
     rules: dict[str, SelectionRule] = {
         "ours": ours,
@@ -301,7 +301,9 @@ def _first_adjustment_of_day(rule: ProductPolicy, day: int) -> Adjustment | None
 def _fate(pupil: PolicyRun, rule: ProductPolicy, skill: TrialSkill) -> SkillFate:
     decision = next((each for each in rule.decisions if each.skill == skill.name), None)
     found = (
-        skill_effect_over_models(rule.evidence, skill.name) if decision is None else decision.effect
+        trial_effect_of_skill_over_models(rule.evidence, skill.name)
+        if decision is None
+        else decision.effect
     )
     known, truth = found.estimate, pupil.truths.get(skill.name)
     if decision is None and found.given and found.held:
@@ -314,10 +316,10 @@ def _fate(pupil: PolicyRun, rule: ProductPolicy, skill: TrialSkill) -> SkillFate
         reason=decision.reason if decision else "",
         night=decision.day + 1 if decision else None,
         turns=found.turns,
-        points=share_in_points(None if known is None else known.mean),
-        low=share_in_points(None if known is None else known.low),
-        high=share_in_points(None if known is None else known.high),
-        truth=share_in_points(truth),
+        points=simulation_share_in_points(None if known is None else known.mean),
+        low=simulation_share_in_points(None if known is None else known.low),
+        high=simulation_share_in_points(None if known is None else known.high),
+        truth=simulation_share_in_points(truth),
         true_quality=round(100 * skill.effect, 1),
     )
 
@@ -331,10 +333,10 @@ def _qualities(pupil: PolicyRun, rule: ProductPolicy) -> Iterator[MeasuredQualit
             yield MeasuredQuality(
                 subject=key,
                 turns=found.n,
-                points=share_in_points(found.mean),
-                low=share_in_points(found.low),
-                high=share_in_points(found.high),
-                truth=share_in_points(worth / judged),
+                points=simulation_share_in_points(found.mean),
+                low=simulation_share_in_points(found.low),
+                high=simulation_share_in_points(found.high),
+                truth=simulation_share_in_points(worth / judged),
             )
 
 

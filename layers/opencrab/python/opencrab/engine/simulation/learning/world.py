@@ -134,7 +134,7 @@ class LearningWorld:
         return min(max(said + asked.mood * (0.3 if self.lying else 1.0), 0.0), 1.0)
 
 
-def learning_world(seed: int, *, turns: int, lying: bool = False) -> LearningWorld:
+def simulated_learning_environment(seed: int, *, turns: int, lying: bool = False) -> LearningWorld:
     """Create the environment of a seed."""
     chance = Random(f"world/{seed}")  # noqa: S311 - the same world each time
     tiers = ((150, 900), (700, 1_200), (2_500, 2_000), (7_000, 3_500), (20_000, 6_000))
@@ -183,7 +183,7 @@ class TurnInputs:
     acts: float
 
 
-def simulated_signals(
+def simulated_turn_signals(
     asked: SimulatedQuestion, quality: float, part: TurnInputs
 ) -> tuple[TurnSignals, tuple[TurnOpinion, ...], bool]:
     """Return an answered question's signals and feedback, and whether it will be corrected.

@@ -14,15 +14,15 @@ from opencrab.domain.conversation.attachment import (
     PICTURE_BYTES,
     PICTURES,
     WORKSPACE,
-    attachment_picture_media_type,
-    is_attachment_text,
+    is_message_attachment_text,
+    message_attachment_picture_type,
 )
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.workspace.path import workspace_path
-from opencrab.engine.phrases import is_takeover_notice
-from opencrab.engine.turn.cleared_files import files_of_turn
+from opencrab.engine.phrases import is_phrase_of_takeover
+from opencrab.engine.turn.cleared_files import files_a_turn_may_use
 from opencrab.engine.turn.prompt_cache import AttachedContent, MessageGroup
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import (
@@ -31,8 +31,8 @@ from opencrab.ports.models.model import (
     ModelInfo,
     PromptText,
     TrustedText,
-    join_texts_for_model,
-    label_text_for_model,
+    join_texts_for_model_call,
+    label_text_for_model_call,
     labelled_message,
 )
 from opencrab.ports.texts import Texts
@@ -47,7 +47,7 @@ _TRUSTED = {Authority.OWNER, Authority.USER}
 _TEXTS = Texts(__file__)
 
 
-def trigger_with_attachments(
+def prompt_trigger_with_attachments(
     work: TurnWork, trigger: MessageGroup, info: ModelInfo
 ) -> MessageGroup:
     """Return the trigger with its pictures, its files' texts, and notes about what is not shown.
@@ -61,7 +61,9 @@ def trigger_with_attachments(
     images = found.images if info.vision else ()
     texts = (*found.texts, *(found.notes if info.vision else found.without_vision))
     said = last.text if isinstance(last.text, PromptText) else PromptText(last.text)
-    shown = labelled_message("user", join_texts_for_model("\n", (said, *texts)), name=last.name)
+    shown = labelled_message(
+        "user", join_texts_for_model_call("\n", (said, *texts)), name=last.name
+    )
     tokens = len(images) * info.image_tokens + sum(map(estimated_tokens, texts))
     messages = (*before, replace(shown, images=images))
     return replace(trigger, messages=messages, tokens=trigger.tokens + tokens)
@@ -103,7 +105,7 @@ def _answered_lines(work: TurnWork) -> Iterator[Line]:
         for line in work.history
         if line.kind is LineKind.SYSTEM
         and line.speaker_id == work.turn.agent_id
-        and is_takeover_notice(line.text)
+        and is_phrase_of_takeover(line.text)
     }
     for line in sorted(work.history, key=lambda line: line.sequence, reverse=True):
         said_by = (line.speaker_id, line.speaker_name, line.from_agent)
@@ -155,7 +157,7 @@ def _content(work: TurnWork, reference: str, most: int) -> tuple[bytes, bool] | 
     """Return a file's content and whether it is clean; None if there is none to read."""
     if not reference.startswith(WORKSPACE):
         return None
-    files, agent_id = files_of_turn(work), work.turn.agent_id
+    files, agent_id = files_a_turn_may_use(work), work.turn.agent_id
     try:
         path = workspace_path(reference.removeprefix(WORKSPACE))
         info = files.info(agent_id, path)
@@ -175,14 +177,14 @@ def _image(work: TurnWork, reference: str) -> Image | None:
     if not clean:
         # A model reads text in an image, and somebody else made this one.
         work.turn = work.turn.replaced(taint=True)
-    kind = attachment_picture_media_type(content)
+    kind = message_attachment_picture_type(content)
     return None if kind is None else Image(kind, b64encode(content).decode())
 
 
 def _file(work: TurnWork, reference: str, left: int) -> tuple[PromptText, int]:
     """Return a file's text, cut to the bytes that are left, and how many of them it takes."""
     found = _content(work, reference, FILE_BYTES)
-    if found is None or not is_attachment_text(found[0]):
+    if found is None or not is_message_attachment_text(found[0]):
         return _note(work, "unreadable", reference), 0
     content, clean = found
     if not clean:
@@ -191,7 +193,7 @@ def _file(work: TurnWork, reference: str, left: int) -> tuple[PromptText, int]:
     facts = {"reference": reference, "size": len(content), "shown": len(shown.encode())}
     key = "file" if facts["shown"] == facts["size"] else "cut"
     text = _TEXTS[key][work.profile.agent.language].format(content=shown, **facts)
-    return label_text_for_model(text, tainted=not clean), len(shown.encode())
+    return label_text_for_model_call(text, tainted=not clean), len(shown.encode())
 
 
 def _note(work: TurnWork, key: str, reference: str, **facts: object) -> PromptText:

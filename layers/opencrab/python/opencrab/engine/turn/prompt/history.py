@@ -14,7 +14,10 @@ from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART
-from opencrab.engine.turn.prompt.system_text import omitted_history_note, summary_title_in_prompt
+from opencrab.engine.turn.prompt.system_text import (
+    prompt_note_on_omitted_history,
+    prompt_title_of_summary,
+)
 from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import PromptText, labelled_message
@@ -31,7 +34,7 @@ OPENING_SHARE = 8
 _NOTE_TOKENS = 24
 
 
-def recent_history_tokens(turn: Turn, rules: Rules) -> int | None:
+def prompt_history_tokens(turn: Turn, rules: Rules) -> int | None:
     """Return the most tokens of history in a heartbeat's or schedule's turn; None in others."""
     if turn.trigger not in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
         return None
@@ -39,7 +42,7 @@ def recent_history_tokens(turn: Turn, rules: Rules) -> int | None:
     return share - share // RECENT_PART
 
 
-def earlier_history(
+def earlier_prompt_history(
     work: TurnWork, render: Callable[[Line], MessageGroup | None]
 ) -> EarlierHistory:
     """Return the opening line and the topics from before the turn's history, read once."""
@@ -50,7 +53,7 @@ def earlier_history(
     return work.prompt.earlier
 
 
-def history_that_fits(
+def prompt_history_that_fits(
     groups: tuple[MessageGroup, ...],
     trigger: MessageGroup | None,
     room: int,
@@ -83,7 +86,9 @@ def history_that_fits(
     gone = first - 1 - len(before)
     lines = [text for last, text in names.items() if last < first][-TOPICS:]
     note = (
-        (labelled_message("user", omitted_history_note(language, gone, lines)),) if gone > 0 else ()
+        (labelled_message("user", prompt_note_on_omitted_history(language, gone, lines)),)
+        if gone > 0
+        else ()
     )
     opens = bool(before) and before[0].place == 1
     return (
@@ -142,7 +147,7 @@ def _align_window_start(groups: tuple[MessageGroup, ...], start: int) -> int:
 
 def _names(topics: tuple[SummaryTopic, ...], language: Language) -> dict[int, PromptText]:
     """Return a line for each topic, by the last line of the session that it covers."""
-    return {topic.last: summary_title_in_prompt(topic, language) for topic in topics}
+    return {topic.last: prompt_title_of_summary(topic, language) for topic in topics}
 
 
 def _first_line(work: TurnWork) -> Line | None:

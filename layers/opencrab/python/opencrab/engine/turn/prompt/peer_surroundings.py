@@ -18,16 +18,16 @@ _TALKING = "talk_to_peer"
 _TALKS, _LINES = 200, 50
 
 
-def peer_names_in_prompt(
+def prompt_names_of_peers(
     agents: Agents, peers: Iterable[Peer], events: Iterable[AgentEvent]
 ) -> dict[str, str]:
     """Return the names of the agents among these peers and sources of events, by id."""
     ids = dict.fromkeys((*(p.agent_id for p in peers), *(e.source for e in events if e.session_id)))
-    found = ((each, agent_name(agents, each)) for each in ids)
+    found = ((each, prompt_name_of_agent(agents, each)) for each in ids)
     return {agent_id: name for agent_id, name in found if name is not None}
 
 
-def agent_name(agents: Agents, agent_id: str) -> str | None:
+def prompt_name_of_agent(agents: Agents, agent_id: str) -> str | None:
     """Return the name of an agent; None if there is no agent with this id."""
     try:
         return agents.get(agent_id).identity.name
@@ -35,7 +35,7 @@ def agent_name(agents: Agents, agent_id: str) -> str | None:
         return None
 
 
-def peer_answers_for_goal(home: Home, profile: Profile, goal: Goal | None) -> tuple[str, ...]:
+def prompt_answers_of_peers(home: Home, profile: Profile, goal: Goal | None) -> tuple[str, ...]:
     """Return what other agents answered for a goal, each as `NAME: words`; reads only if it asked.
 
     The words are those of a peer.

@@ -10,9 +10,9 @@ from opencrab.ports.models.model import (
     NO_TEXT,
     PromptText,
     TrustedText,
-    fill_template_for_model,
-    join_texts_for_model,
-    label_text_for_model,
+    fill_model_template,
+    join_texts_for_model_call,
+    label_text_for_model_call,
 )
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
@@ -27,7 +27,7 @@ _NAME, _NAMES = 40, 3
 _TEXTS = Texts(__file__)
 
 
-def promises_text(
+def prompt_text_of_promises(
     board: PromiseBoard | None, language: Language, now: datetime, zone: str, *, tainted: bool
 ) -> PromptText:
     """Return the lines on promises; only tainted turns see their words, which are of peers."""
@@ -41,7 +41,7 @@ def promises_text(
         ]
         if rows:
             parts += [TrustedText(_TEXTS[f"{key}_head"][language]), *rows]
-    return join_texts_for_model("\n", parts)
+    return join_texts_for_model_call("\n", parts)
 
 
 def _promises_to_list(promises: Iterable[BriefPromise], now: datetime) -> list[BriefPromise]:
@@ -59,12 +59,12 @@ def _row(
     hidden = TrustedText(_TEXTS["hidden"][language])
     names = [one_line(name, _NAME) for name in promise.names[:_NAMES]]
     others = ", ".join(names) + ("…" if len(promise.names) > _NAMES else "")
-    return fill_template_for_model(
+    return fill_model_template(
         _TEXTS[key][language],
         goal=TrustedText(promise.goal_id),
         name=TrustedText(one_line(promise.name, _NAME)),
         names=TrustedText(others),
-        what=label_text_for_model(promise.what, tainted=True) if tainted else hidden,
+        what=label_text_for_model_call(promise.what, tainted=True) if tainted else hidden,
         due=TrustedText(f"{promise.due.astimezone(ZoneInfo(zone)):%m-%d %H:%M}"),
         status=TrustedText(_TEXTS[promise.status.value][language]),
     )

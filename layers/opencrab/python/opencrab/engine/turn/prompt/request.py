@@ -15,7 +15,7 @@ from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import TooLarge
-from opencrab.domain.learning.signals import learned_skills_withheld_from_turn
+from opencrab.domain.learning.signals import draw_learned_skill_holdouts
 from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
@@ -30,22 +30,22 @@ from opencrab.engine.skills.offering import (
     unreadable_skills,
 )
 from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
-from opencrab.engine.turn.prompt.attachments import trigger_with_attachments
-from opencrab.engine.turn.prompt.folders import mind_for_folders_of_turn
+from opencrab.engine.turn.prompt.attachments import prompt_trigger_with_attachments
+from opencrab.engine.turn.prompt.folders import prompt_mind_for_folders
 from opencrab.engine.turn.prompt.history import (
-    earlier_history,
-    history_that_fits,
-    recent_history_tokens,
+    earlier_prompt_history,
+    prompt_history_that_fits,
+    prompt_history_tokens,
 )
-from opencrab.engine.turn.prompt.surroundings import orientation_text
+from opencrab.engine.turn.prompt.surroundings import prompt_orientation_text
 from opencrab.engine.turn.prompt.system_text import (
-    core_memory_text,
-    goal_prompt_note,
-    guidance_text,
-    owner_instructions_text,
+    prompt_core_memories,
+    prompt_guidance_text,
+    prompt_note_on_goal,
+    prompt_owner_instructions,
     reason_prompt_note,
-    system_text,
-    volatile_text,
+    system_prompt_text,
+    volatile_prompt_text,
 )
 from opencrab.engine.turn.prompt_cache import EarlierHistory, KnownWorld, MessageGroup, Shown
 from opencrab.engine.turn.work import PreCallState, TurnWork
@@ -58,7 +58,7 @@ from opencrab.ports.models.model import (
     ChatRequest,
     ModelInfo,
     PromptText,
-    join_texts_for_model,
+    join_texts_for_model_call,
     labelled_message,
     labelled_request,
     labelled_result,
@@ -91,16 +91,16 @@ def build_turn_prompt_request(
     system, around = _system(work, memories, shares), work.prompt.around
     # What changes from call to call comes last, behind everything that a cache could hold.
     used = estimated_tokens(memories)
-    found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
+    found = NO_TEXT if around is None else prompt_orientation_text(work, around, look.at, used)
     world = () if work.prompt.world is None else (_world(work.prompt.world, agent, look),)
-    notes = (*world, goal_prompt_note(work), reason_prompt_note(work))
-    moment = (found, *notes, volatile_text(work, look))
-    last = labelled_message("user", join_texts_for_model("\n\n", moment))
+    notes = (*world, prompt_note_on_goal(work), reason_prompt_note(work))
+    moment = (found, *notes, volatile_prompt_text(work, look))
+    last = labelled_message("user", join_texts_for_model_call("\n\n", moment))
     steps = _steps(work, {item.id: item for item in look.step_state.instructions})
     if fitting := work.prompt.skill_texts:
-        steps.insert(0, labelled_message("user", join_texts_for_model("\n\n", fitting)))
+        steps.insert(0, labelled_message("user", join_texts_for_model_call("\n\n", fitting)))
     if work.prompt.shown is None:
-        work.prompt.shown = render_history(work.history, work.turn.agent_id, agent.language)
+        work.prompt.shown = render_prompt_history(work.history, work.turn.agent_id, agent.language)
     shown, trigger = _with_pictures(work, info, work.prompt.shown)
     fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
     fixed += trigger.tokens if trigger else 0
@@ -127,8 +127,8 @@ def _system(work: TurnWork, memories: PromptText, shares: Shares | None) -> Prom
     prompt = work.prompt
     if memories not in prompt.system:
         skills = prompt.skill_index or NO_TEXT
-        orders = NO_TEXT if prompt.around is None else owner_instructions_text(work)
-        prompt.system[memories] = system_text(
+        orders = NO_TEXT if prompt.around is None else prompt_owner_instructions(work)
+        prompt.system[memories] = system_prompt_text(
             work.profile, work.session, skills, memories, shares, orders=orders
         )
     return prompt.system[memories]
@@ -136,9 +136,9 @@ def _system(work: TurnWork, memories: PromptText, shares: Shares | None) -> Prom
 
 def _world(known: KnownWorld, agent: Agent, look: PreCallState) -> PromptText:
     """Return what a bound agent is told of its world; few agents have one."""
-    from opencrab.engine.turn.prompt.world_text import world_text  # noqa: PLC0415
+    from opencrab.engine.turn.prompt.world_text import prompt_world_text  # noqa: PLC0415
 
-    return world_text(known, agent.language, look.at)
+    return prompt_world_text(known, agent.language, look.at)
 
 
 def _window(
@@ -148,12 +148,12 @@ def _window(
     language = work.profile.agent.language
 
     def one(line: Line) -> MessageGroup | None:
-        return next(iter(render_history((line,), work.turn.agent_id, language)), None)
+        return next(iter(render_prompt_history((line,), work.turn.agent_id, language)), None)
 
-    own = recent_history_tokens(work.turn, work.runtime.rules)
-    if own is not None:
-        return history_that_fits(shown, trigger, min(room, own), language, EarlierHistory)
-    return history_that_fits(shown, trigger, room, language, lambda: earlier_history(work, one))
+    own = prompt_history_tokens(work.turn, work.runtime.rules)
+    earlier = EarlierHistory if own is not None else lambda: earlier_prompt_history(work, one)
+    most = room if own is None else min(room, own)
+    return prompt_history_that_fits(shown, trigger, most, language, earlier)
 
 
 def _memories(work: TurnWork, water: int, shares: Shares | None) -> PromptText:
@@ -165,7 +165,7 @@ def _memories(work: TurnWork, water: int, shares: Shares | None) -> PromptText:
     most = water * CORE_PERCENT // 100
     if shares is not None:
         most = min(most, shares.memory)
-    return core_memory_text(told, work.profile.agent.language, most)
+    return prompt_core_memories(told, work.profile.agent.language, most)
 
 
 def _with_pictures(
@@ -175,7 +175,7 @@ def _with_pictures(
     trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
     if trigger is None:
         return shown, None
-    visible = trigger_with_attachments(work, trigger, info)
+    visible = prompt_trigger_with_attachments(work, trigger, info)
     return tuple(visible if group is trigger else group for group in shown), visible
 
 
@@ -205,7 +205,7 @@ def _find_skills(work: TurnWork) -> None:
         return
     about, shipped = _about(work), work.runtime.skills
     facts = work.runtime.home.facts
-    prompt.mind, folders = mind_for_folders_of_turn(work)
+    prompt.mind, folders = prompt_mind_for_folders(work)
     mind = prompt.mind
     hidden = unreadable_skills(facts, agent.id, mind, work.clearance)
     if hidden:
@@ -216,7 +216,7 @@ def _find_skills(work: TurnWork) -> None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:
         percent = work.runtime.rules.trials.skill_percent
-        resting = learned_skills_withheld_from_turn(work.profile.mind, work.turn.id, percent)
+        resting = draw_learned_skill_holdouts(work.profile.mind, work.turn.id, percent)
         # A skill that was shipped since under the name of one on trial is not on trial.
         resting = frozenset(name for name in resting if shipped.find(name) is None)
         fit = fitting_skills(skills, about)
@@ -267,7 +267,7 @@ def prompt_input_token_limit(info: ModelInfo, output_tokens: int) -> int:
     return min(info.max_input_tokens, info.max_total_tokens - output_tokens)
 
 
-def render_history(
+def render_prompt_history(
     lines: tuple[Line, ...], agent_id: str, language: Language
 ) -> tuple[MessageGroup, ...]:
     """Return the history as groups that are shown whole: a call never without its result."""
@@ -290,8 +290,8 @@ def _render_line(line: Line, agent_id: str, language: Language) -> Shown:
         case LineKind.SPEECH if own:
             return (labelled_message("assistant", said),)
         case LineKind.SYSTEM if line.audience is Audience.AGENTS:
-            giver = _person(line.speaker_name, line.speaker_id)
-            told = guidance_text(language, line.text, line.authority, giver, tainted=said.tainted)
+            given = (line.text, line.authority, _person(line.speaker_name, line.speaker_id))
+            told = prompt_guidance_text(language, *given, tainted=said.tainted)
             return (labelled_message("user", told),)
         case LineKind.SPEECH | LineKind.SYSTEM:
             name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
@@ -341,7 +341,7 @@ def _render_guidance(
     return [
         labelled_message(
             "user",
-            guidance_text(language, each.text, each.authority, _person(each.name, each.by)),
+            prompt_guidance_text(language, each.text, each.authority, _person(each.name, each.by)),
         )
         for each in given
     ]

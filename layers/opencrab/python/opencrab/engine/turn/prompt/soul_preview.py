@@ -2,11 +2,11 @@
 
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.engine.turn.prompt.system_text import system_text
+from opencrab.engine.turn.prompt.system_text import system_prompt_text
 from opencrab.ports.models.model import PromptText
 
 
-def soul_preview(profile: Profile) -> PromptText:
+def preview_system_prompt(profile: Profile) -> PromptText:
     """Return the system text of a profile in a session without a theme, skills or memories."""
     agent = profile.agent
     session = Session(
@@ -16,4 +16,4 @@ def soul_preview(profile: Profile) -> PromptText:
         created_at=agent.updated_at,
         updated_at=agent.updated_at,
     )
-    return system_text(profile, session)
+    return system_prompt_text(profile, session)

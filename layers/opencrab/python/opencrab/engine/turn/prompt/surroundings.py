@@ -21,12 +21,12 @@ from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.engine.turn.prompt.peer_surroundings import (
-    peer_answers_for_goal,
-    peer_names_in_prompt,
+    prompt_answers_of_peers,
+    prompt_names_of_peers,
 )
 from opencrab.engine.turn.prompt.surroundings_text import (
     WakingMoment,
-    render_surroundings,
+    render_prompt_surroundings,
     waking_prompt_text,
 )
 from opencrab.engine.turn.prompt_cache import Surroundings
@@ -37,7 +37,7 @@ from opencrab.ports.home import Home
 from opencrab.ports.models.model import (
     PromptText,
 )
-from opencrab.ports.peers import find_notices
+from opencrab.ports.peers import find_notices_on_peer_board
 from opencrab.ports.turn.action import one_line
 
 EVENTS_READ = 50
@@ -103,9 +103,9 @@ def read_prompt_surroundings(
         known_peers=frozenset(
             peer.agent_id
             for peer in seen.peers
-            if peer.tainted and not is_prompt_peer_id_untrusted(home.agents, peer)
+            if peer.tainted and not is_peer_id_in_prompt_untrusted(home.agents, peer)
         ),
-        names=peer_names_in_prompt(home.agents, seen.peers, events),
+        names=prompt_names_of_peers(home.agents, seen.peers, events),
         **(_peer_words(home, profile, served) if clearance.whole else {}),
     )
 
@@ -114,12 +114,12 @@ def _peer_words(home: Home, profile: Profile, served: Document | None) -> dict[s
     """Return what other agents said for the goal that is served, and what is new on the board."""
     goal = None if served is None else served.read(Goal)
     return {
-        "answers": peer_answers_for_goal(home, profile, goal),
-        "notices": find_notices(home.facts, profile.agent),
+        "answers": prompt_answers_of_peers(home, profile, goal),
+        "notices": find_notices_on_peer_board(home.facts, profile.agent),
     }
 
 
-def is_prompt_peer_id_untrusted(agents: Agents, peer: Peer) -> bool:
+def is_peer_id_in_prompt_untrusted(agents: Agents, peer: Peer) -> bool:
     """Check whether a peer's id may be a stranger's words: a tainted turn gave it, to no agent."""
     if not peer.tainted:
         return False
@@ -147,7 +147,7 @@ def _unread(facts: Documents, turn: Turn, signs: VitalSigns | None) -> tuple[Age
     return tuple(takewhile(lambda event: not event.tainted, events))
 
 
-def has_untrusted_text(around: Surroundings | None) -> bool:
+def has_prompt_untrusted_text(around: Surroundings | None) -> bool:
     """Check whether the surroundings contain untrusted words."""
     if around is None:
         return False
@@ -155,7 +155,7 @@ def has_untrusted_text(around: Surroundings | None) -> bool:
     return noted or bool(around.answers) or any(event.tainted for event in around.events)
 
 
-def orientation_text(
+def prompt_orientation_text(
     work: TurnWork, around: Surroundings, now: datetime, memory_used: int = 0
 ) -> PromptText:
     """Return the prompt's text on the surroundings of an agent that acts unasked.
@@ -174,7 +174,7 @@ def orientation_text(
         said=tuple(one_line(text, _SAID) for text in (agent.heartbeat.instructions, agent.purpose)),
         served="" if served is None else served.id,
     )
-    return render_surroundings(around, moment, work.runtime.rules.autonomy, memory_used)
+    return render_prompt_surroundings(around, moment, work.runtime.rules.autonomy, memory_used)
 
 
 def _budget(work: TurnWork, agent: Agent) -> PromptText:

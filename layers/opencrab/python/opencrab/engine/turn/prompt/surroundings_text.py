@@ -15,19 +15,19 @@ from opencrab.domain.goals.goal import ActionReceipt, Goal
 from opencrab.domain.goals.priority import Score
 from opencrab.domain.goals.selection import rank_goals
 from opencrab.domain.goals.value_estimate import Horizon
-from opencrab.domain.memory.peer import peer_trust
+from opencrab.domain.memory.peer import remembered_peer_trust
 from opencrab.domain.memory.salient_beliefs import BriefBelief
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.promises_text import promises_text
+from opencrab.engine.turn.prompt.promises_text import prompt_text_of_promises
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.prompt_cache import Surroundings
 from opencrab.ports.models.model import (
     NO_TEXT,
     PromptText,
     TrustedText,
-    fill_template_for_model,
-    join_texts_for_model,
-    label_text_for_model,
+    fill_model_template,
+    join_texts_for_model_call,
+    label_text_for_model_call,
 )
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
@@ -65,10 +65,10 @@ _TEXTS = Texts(__file__)
 
 def waking_prompt_text(key: str, language: Language, **facts: PromptText | float) -> PromptText:
     """Return one line of the text by its key."""
-    return fill_template_for_model(_TEXTS[key][language], **facts)
+    return fill_model_template(_TEXTS[key][language], **facts)
 
 
-def render_surroundings(
+def render_prompt_surroundings(
     around: Surroundings, moment: WakingMoment, autonomy: Autonomy, memory_used: int = 0
 ) -> PromptText:
     """Return the text on the surroundings; core memories have used `memory_used` tokens."""
@@ -89,7 +89,7 @@ def render_surroundings(
         truncate_prompt_lines(_promises(around, moment), shares.recent // RECENT_PART, language),
         waking_prompt_text("end", language),
     )
-    return join_texts_for_model("\n", parts)
+    return join_texts_for_model_call("\n", parts)
 
 
 def _head(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> PromptText:
@@ -102,12 +102,12 @@ def _head(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> Pro
         )
     if moment.budget:
         rows.append(moment.budget)
-    return join_texts_for_model("\n", rows)
+    return join_texts_for_model_call("\n", rows)
 
 
 def _answers(around: Surroundings, language: Language) -> PromptText:
     """Return what other agents answered for the goal of this turn, in their words."""
-    rows = [label_text_for_model(f"- {each}", tainted=True) for each in around.answers]
+    rows = [label_text_for_model_call(f"- {each}", tainted=True) for each in around.answers]
     return _titled_list(waking_prompt_text("answers", language), rows)
 
 
@@ -123,7 +123,7 @@ def _notices(around: Surroundings, moment: WakingMoment) -> PromptText:
         for each in new[:NOTICES]
     )
     return waking_prompt_text(
-        "notices", language, count=len(new), who=join_texts_for_model(", ", tuple(named))
+        "notices", language, count=len(new), who=join_texts_for_model_call(", ", tuple(named))
     )
 
 
@@ -156,7 +156,7 @@ def _goal(goal: Goal, score: Score, moment: WakingMoment) -> PromptText:
     )
     kind = goal.horizon.value if goal.horizon is Horizon.ASPIRATION else goal.source.value
     state = "" if goal.pause is None else f", {waking_prompt_text('paused', language)}"
-    return label_text_for_model(
+    return label_text_for_model_call(
         f"- {goal.id} {score.priority:.1f} ({kind}{state}){due} {told}",
         tainted=goal.taint and not hidden,
     )
@@ -177,7 +177,7 @@ def _events(around: Surroundings, moment: WakingMoment) -> PromptText:
         source = _name_with_id(around, event.source) if event.session_id else event.source
         row = f"- {_at(event.at, moment)} {event.type} {source}"
         rows.append(
-            label_text_for_model(f"{row}{told if said else ''}{mark}", tainted=event.tainted)
+            label_text_for_model_call(f"{row}{told if said else ''}{mark}", tainted=event.tainted)
         )
     return _titled_list(waking_prompt_text("events", language), rows)
 
@@ -195,14 +195,14 @@ def _memory(
     language, working = moment.language, around.working
     notes: PromptText = NO_TEXT
     if working is not None and working.text:
-        noted = label_text_for_model(working.text, tainted=working.tainted)
-        notes = join_texts_for_model("\n", (waking_prompt_text("working", language), noted))
+        noted = label_text_for_model_call(working.text, tainted=working.tainted)
+        notes = join_texts_for_model_call("\n", (waking_prompt_text("working", language), noted))
     notes = truncate_prompt_lines(notes, room // 2, language)
     peers = truncate_prompt_lines(_peers(around, moment, autonomy), room // 4, language)
     left = room // 2 if notes else room - (room // 4 if peers else 0)
     left -= room // 4 if notes and peers else 0
     beliefs = truncate_prompt_lines(_beliefs(around.outlook.beliefs, moment), left, language)
-    return join_texts_for_model("\n", (beliefs, peers, notes))
+    return join_texts_for_model_call("\n", (beliefs, peers, notes))
 
 
 def _peers(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> PromptText:
@@ -210,14 +210,14 @@ def _peers(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> Pr
     language = moment.language
     foreign = {p.agent_id for p in around.outlook.peers if p.tainted} - around.known_peers
     shown = [p for p in around.outlook.peers if moment.tainted or p.agent_id not in foreign]
-    known = [(peer_trust(peer, moment.now, autonomy.peer_prior), peer) for peer in shown]
+    known = [(remembered_peer_trust(peer, moment.now, autonomy.peer_prior), peer) for peer in shown]
     known.sort(key=lambda each: -each[0])
     rows = list[PromptText]()
     for trusted, peer in known:
         row = waking_prompt_text(
             "peer",
             language,
-            id=label_text_for_model(
+            id=label_text_for_model_call(
                 _name_with_id(around, peer.agent_id), tainted=peer.agent_id in foreign
             ),
             trust=trusted,
@@ -228,8 +228,8 @@ def _peers(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> Pr
         )
         if peer.interests and (moment.tainted or not peer.tainted):
             what = one_line(", ".join(peer.interests), 100)
-            told = label_text_for_model(what, tainted=peer.tainted)
-            row = join_texts_for_model(
+            told = label_text_for_model_call(what, tainted=peer.tainted)
+            row = join_texts_for_model_call(
                 "", (row, waking_prompt_text("interests", language, what=told))
             )
         rows.append(row)
@@ -240,7 +240,7 @@ def _beliefs(beliefs: tuple[BriefBelief, ...], moment: WakingMoment) -> PromptTe
     """Return the beliefs; only tainted turns see those that rest on untrusted words."""
     told = (belief for belief in beliefs if moment.tainted or not belief.tainted)
     rows = [
-        label_text_for_model(
+        label_text_for_model_call(
             f"- {belief.confidence:.2f} {one_line(belief.claim, 200)}", tainted=belief.tainted
         )
         for belief in told
@@ -256,12 +256,12 @@ def _recent(goals: tuple[Goal, ...], moment: WakingMoment) -> PromptText:
         for receipt in _receipts(goal):
             path = "" if hidden else one_line(receipt.path or "", 120)
             row = f"- {goal.id} {receipt.action} {path}".rstrip()
-            rows.append(label_text_for_model(row, tainted=goal.taint and not hidden))
+            rows.append(label_text_for_model_call(row, tainted=goal.taint and not hidden))
     return _titled_list(waking_prompt_text("recent", moment.language), rows[-RECEIPTS:])
 
 
 def _promises(around: Surroundings, moment: WakingMoment) -> PromptText:
-    return promises_text(
+    return prompt_text_of_promises(
         around.promises, moment.language, moment.now, moment.zone, tainted=moment.tainted
     )
 
@@ -277,4 +277,4 @@ def _at(moment: datetime | None, here: WakingMoment) -> str:
 
 
 def _titled_list(title: PromptText, rows: list[PromptText]) -> PromptText:
-    return join_texts_for_model("\n", (title, *rows)) if rows else NO_TEXT
+    return join_texts_for_model_call("\n", (title, *rows)) if rows else NO_TEXT

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from opencrab.domain.access.authority import Authority, taints_reading_turn
-from opencrab.domain.agents.agent import Agent, Profile, aliases_selectable_by_agent
-from opencrab.domain.agents.time_zone import agent_time_zone, local_time
+from opencrab.domain.access.authority import Authority, does_authority_taint_reader
+from opencrab.domain.agents.agent import Agent, Profile, agent_selectable_aliases
+from opencrab.domain.agents.time_zone import agent_time_zone, local_time_of_agent
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.goals.goal import Goal, task_message
+from opencrab.domain.goals.goal import Goal, goal_task_message
 from opencrab.domain.memory.memory import CoreMemory
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis, Use
@@ -22,9 +22,9 @@ from opencrab.ports.models.model import (
     NO_TEXT,
     PromptText,
     TrustedText,
-    fill_template_for_model,
-    join_texts_for_model,
-    label_text_for_model,
+    fill_model_template,
+    join_texts_for_model_call,
+    label_text_for_model_call,
 )
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
@@ -40,7 +40,7 @@ _RESULT = 300
 _NO_MARKS = str.maketrans("", "", "[]")
 
 
-def system_text(
+def system_prompt_text(
     profile: Profile,
     session: Session,
     skills: PromptText = NO_TEXT,
@@ -70,21 +70,21 @@ def system_text(
         who = _in_order(who, shares.identity, language)
         used = estimated_tokens(rules) + estimated_tokens(place)
         skills = truncate_prompt_lines(skills, max(shares.rules - used, 0), language)
-    filled = fill_template_for_model(
+    filled = fill_model_template(
         rules,
         name=TrustedText(profile.soul.persona_name),
         identity=who[0],
         soul=who[2],
-        purpose=fill_template_for_model("\n{text}\n", text=who[1]),
+        purpose=fill_model_template("\n{text}\n", text=who[1]),
         theme=place,
     )
-    return join_texts_for_model("\n\n", (filled, orders, memories, skills))
+    return join_texts_for_model_call("\n\n", (filled, orders, memories, skills))
 
 
 def _theme(session: Session, language: Language) -> PromptText:
     from_agent = session.discusses and session.created_by in session.all_time_agent_ids
     said = f"\n{_TEXTS['theme'][language]}: {_one_line(session.theme)}"
-    return label_text_for_model(said, tainted=from_agent)
+    return label_text_for_model_call(said, tainted=from_agent)
 
 
 def _in_order(texts: Sequence[PromptText], room: int, language: Language) -> list[PromptText]:
@@ -96,16 +96,16 @@ def _in_order(texts: Sequence[PromptText], room: int, language: Language) -> lis
     return kept
 
 
-def volatile_text(work: TurnWork, look: PreCallState) -> PromptText:
+def volatile_prompt_text(work: TurnWork, look: PreCallState) -> PromptText:
     """Return the line that changes with each call: time, channel, calls and budget left, models."""
     turn = work.turn
     zone = agent_time_zone(work.profile.agent, work.runtime.rules.time_zone)
-    now = f"{local_time(look.at, zone):%Y-%m-%d %H:%M} {zone}"
+    now = f"{local_time_of_agent(look.at, zone):%Y-%m-%d %H:%M} {zone}"
     left = max(work.limits.turn_micro_usd - turn.spent, 0) / 1_000_000
     routing = work.runtime.models.routing
-    models = models_prompt_note(work.profile.agent, routing, look.basis, work.transcript.choices)
+    models = prompt_note_on_models(work.profile.agent, routing, look.basis, work.transcript.choices)
     door = turn.channel.target if turn.channel else turn.source.value
-    return fill_template_for_model(
+    return fill_model_template(
         _TEXTS["context"][work.profile.agent.language],
         now=TrustedText(now),
         door=TrustedText(door),
@@ -115,7 +115,7 @@ def volatile_text(work: TurnWork, look: PreCallState) -> PromptText:
     )
 
 
-def models_prompt_note(
+def prompt_note_on_models(
     agent: Agent, routing: Routing, basis: RoutingBasis, choices: Sequence[ModelChosen] = ()
 ) -> str:
     """Return the model of each use, and those that the agent may choose, in at most 300 bytes."""
@@ -129,7 +129,7 @@ def models_prompt_note(
         model if everything else f"{'+'.join(named)}={model}" for model, named in uses.items()
     )
     note = f" / models: {told}"
-    selectable = aliases_selectable_by_agent(agent, routing)
+    selectable = agent_selectable_aliases(agent, routing)
     if selectable:
         note += f"; select_llm: {' '.join(selectable)}"
     if len(note.encode()) <= _MODELS_NOTE_BYTES:
@@ -137,7 +137,7 @@ def models_prompt_note(
     return note.encode()[: _MODELS_NOTE_BYTES - 3].decode(errors="ignore") + "…"
 
 
-def owner_instructions_text(work: TurnWork) -> PromptText:
+def prompt_owner_instructions(work: TurnWork) -> PromptText:
     """Return what the owner wants done unasked, for a turn that has surroundings.
 
     A schedule has instructions of its own, which say all that its turn is for.
@@ -146,15 +146,15 @@ def owner_instructions_text(work: TurnWork) -> PromptText:
     instructions = agent.heartbeat.instructions.strip()
     if turn.trigger is Trigger.SCHEDULE or not agent.heartbeat.acts_on_its_own:
         return NO_TEXT
-    return guidance_text(agent.language, instructions, Authority.OWNER, "")
+    return prompt_guidance_text(agent.language, instructions, Authority.OWNER, "")
 
 
-def goal_prompt_note(work: TurnWork) -> PromptText:
+def prompt_note_on_goal(work: TurnWork) -> PromptText:
     """Return the note on the goal and task that the turn carries out; "" for all other turns."""
     goal, language = work.served, work.profile.agent.language
     if goal is None or goal.status.is_end:
         return NO_TEXT
-    return label_text_for_model(_goal_note(goal, language), tainted=goal.taint)
+    return label_text_for_model_call(_goal_note(goal, language), tainted=goal.taint)
 
 
 def reason_prompt_note(work: TurnWork) -> PromptText:
@@ -184,48 +184,50 @@ def _goal_note(goal: Goal, language: Language) -> str:
         return system_phrase("note_goal", language, **facts)
     if not goal.stuck and any(not other.status.is_end for other in goal.tasks):
         return ""
-    rows = (f"{task_message(other)} {other.result[:_RESULT]}".rstrip() for other in goal.tasks)
+    rows = (f"{goal_task_message(other)} {other.result[:_RESULT]}".rstrip() for other in goal.tasks)
     key = "note_repair" if goal.stuck else "note_report"
     return system_phrase(key, language, rows="\n".join(rows), cause=goal.stuck, **facts)
 
 
-def guidance_text(
+def prompt_guidance_text(
     language: Language, text: str, authority: Authority, giver: str, *, tainted: bool = False
 ) -> PromptText:
     """Return guidance or heartbeat instructions for the prompt, with a giver who is no owner."""
     if authority is Authority.OWNER:
         told = _TEXTS["owner_instruction"][language].format(text=text)
-        return label_text_for_model(told, tainted=tainted)
+        return label_text_for_model_call(told, tainted=tainted)
     named = _one_line(giver.translate(_NO_MARKS))
     told = _TEXTS["other_instruction"][language].format(named=named, text=text)
-    return label_text_for_model(told, tainted=tainted or taints_reading_turn(authority))
+    return label_text_for_model_call(
+        told, tainted=tainted or does_authority_taint_reader(authority)
+    )
 
 
-def omitted_history_note(
+def prompt_note_on_omitted_history(
     language: Language, count: int, topics: Sequence[PromptText] = ()
 ) -> PromptText:
     """Return a note of how many lines are not shown, and what the newest of them were about."""
     note = TrustedText(_TEXTS["omitted"][language].format(count=count))
     if not topics:
         return note
-    return join_texts_for_model(
+    return join_texts_for_model_call(
         "\n", (note, TrustedText(_TEXTS["omitted_topics"][language]), *topics)
     )
 
 
-def summary_title_in_prompt(topic: SummaryTopic, language: Language) -> PromptText:
+def prompt_title_of_summary(topic: SummaryTopic, language: Language) -> PromptText:
     """Return a line that names a summary.
 
     If its title is withheld, the line says that the summary contains untrusted text.
     """
     shown = topic.title or _TEXTS["hidden_title"][language]
     hidden = not topic.title
-    return label_text_for_model(
+    return label_text_for_model_call(
         f"{topic.id} {topic.until:%Y-%m-%d}: {shown}", tainted=topic.tainted and not hidden
     )
 
 
-def core_memory_text(
+def prompt_core_memories(
     memories: Sequence[CoreMemory], language: Language, most_tokens: int
 ) -> PromptText:
     """Return the core memories in their stored order, as a record and not as instructions.

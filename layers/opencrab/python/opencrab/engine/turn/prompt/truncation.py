@@ -2,7 +2,7 @@
 
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import Language
-from opencrab.ports.models.model import NO_TEXT, PromptText, label_text_for_model
+from opencrab.ports.models.model import NO_TEXT, PromptText, label_text_for_model_call
 
 _CUT = {Language.JA: "…(ここまで。残りは省略)", Language.EN: "… (cut here)"}
 _CHARACTER = 1.65
@@ -29,7 +29,7 @@ def truncate_prompt_lines(text: PromptText, most_tokens: int, language: Language
             break
         kept.append(line)
         room -= size
-    return label_text_for_model("\n".join((*kept, note)), tainted=text.tainted)
+    return label_text_for_model_call("\n".join((*kept, note)), tainted=text.tainted)
 
 
 def _size(line: str) -> int:

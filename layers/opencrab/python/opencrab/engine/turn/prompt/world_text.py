@@ -48,7 +48,7 @@ def read_prompt_world(
     )
 
 
-def world_text(known: KnownWorld | None, language: Language, now: datetime) -> PromptText:
+def prompt_world_text(known: KnownWorld | None, language: Language, now: datetime) -> PromptText:
     """Return what a bound agent is told of its world; "" for all others."""
     if known is None:
         return NO_TEXT

@@ -19,7 +19,7 @@ def access_sign_in_link(url: str, code: str) -> str:
     return f"{scheme}://{_ANYWHERE.get(host, host)}{colon}{port}/{SIGN_IN_FRAGMENT}{code}"
 
 
-def page_url_at_port(url: str, port: int | None) -> str:
+def browser_sign_in_url_at_port(url: str, port: int | None) -> str:
     """Return a server's address with the port of its page, if that is another one."""
     return url if port is None else f"{url.rpartition(':')[0]}:{port}"
 

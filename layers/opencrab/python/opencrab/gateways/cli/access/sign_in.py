@@ -38,7 +38,10 @@ def open_access_page(
 
 def _sign_in_link(terminal: Terminal) -> tuple[str, str | None]:
     """Return a link to the page, and when it expires; without codes one that needs a key."""
-    from opencrab.gateways.cli.access.browser import access_sign_in_link, page_url_at_port
+    from opencrab.gateways.cli.access.browser import (
+        access_sign_in_link,
+        browser_sign_in_url_at_port,
+    )
 
     address = terminal.client.address
     try:
@@ -50,5 +53,9 @@ def _sign_in_link(terminal: Terminal) -> tuple[str, str | None]:
         if error.field != _PAGE_SETTING:
             raise
         raise Refused(terminal.words("page_off"), cure=terminal.words("page_off_cure")) from error
-    url = page_url_at_port(address.url, made.get("port")) if address.is_here else address.url
+    url = (
+        browser_sign_in_url_at_port(address.url, made.get("port"))
+        if address.is_here
+        else address.url
+    )
     return access_sign_in_link(url, made["code"]), made["expires_at"]

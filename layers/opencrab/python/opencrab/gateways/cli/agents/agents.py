@@ -6,12 +6,21 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
+from opencrab.gateways.cli.agents.soul_option import (
+    TRAITS_HELP,
+    soul_with_persona,
+    soul_with_traits,
+)
 from opencrab.gateways.cli.language.sentences import AgentLanguage, CliLanguage, SentenceCatalog
 from opencrab.gateways.cli.terminal.amounts import parse_terminal_amount
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
-from opencrab.gateways.cli.terminal.input import ask_line, ask_needed, ask_one_of, confirm_or_refuse
+from opencrab.gateways.cli.terminal.input import (
+    ask_line_on_terminal,
+    ask_needed_on_terminal,
+    ask_one_of_on_terminal,
+    confirm_on_terminal,
+)
 from opencrab.gateways.cli.terminal.lookup import (
     AgentView,
     find_agent_for_terminal,
@@ -111,7 +120,7 @@ def create_agent(terminal: Terminal, /, **draft: Any) -> None:
     if draft["name"] is None:
         if not terminal.interactive:
             raise typer.BadParameter(terminal.words("name_needed"), param_hint="--name")
-        agent = create_agent_by_dialogue(terminal, draft)
+        agent = ask_for_new_agent(terminal, draft)
     else:
         agent = _create_from_draft(terminal, draft)
     terminal.print_result(agent, "agent_created", name=agent["name"], id=agent["id"])
@@ -126,28 +135,28 @@ def show_agent(terminal: Terminal, agent: AgentName) -> None:
     if terminal.options.json:
         terminal.json(found)
     else:
-        from opencrab.gateways.cli.agents.profile_view import draw_agent
+        from opencrab.gateways.cli.agents.profile_view import draw_agent_profile
 
-        draw_agent(terminal, found)
+        draw_agent_profile(terminal, found)
 
 
 @cli_command_with(_EDIT)
 def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     """Change an agent by options, or all of it in your editor."""
     found = find_agent_for_terminal(terminal, agent)
-    from opencrab.gateways.cli.agents.folder_options import attach_folders_from_terminal
+    from opencrab.gateways.cli.agents.folder_options import attach_folders_to_agent
 
     folders = {name: draft.pop(name) for name in _FOLDERS}
-    attached = attach_folders_from_terminal(terminal, found["id"], folders)
+    attached = attach_folders_to_agent(terminal, found["id"], folders)
     if any(value is not None for value in draft.values()):
         wanted = _with_draft(terminal, found, draft)
     elif attached:
         terminal.print_result(found, "agent_changed", name=found["name"])
         return
     elif terminal.interactive:
-        from opencrab.gateways.cli.terminal.editor import edit_in_editor
+        from opencrab.gateways.cli.terminal.editor import edit_in_terminal_editor
 
-        wanted = edit_in_editor(terminal, _editable(found))
+        wanted = edit_in_terminal_editor(terminal, _editable(found))
     else:
         raise typer.BadParameter(terminal.words("nothing_to_edit"), param_hint="--name")
     changed = _save(terminal, found, wanted)
@@ -166,23 +175,23 @@ def retire_agent(
     """Retire an agent for good; its conversations and files are kept."""
     found = find_agent_for_terminal(terminal, agent)
     question = terminal.words("really_retire", name=found["name"])
-    if not confirm_or_refuse(terminal, question, yes=yes, needed="yes_needed"):
+    if not confirm_on_terminal(terminal, question, yes=yes, needed="yes_needed"):
         terminal.print_sentence("unchanged", name=found["name"])
         return
     retired = terminal.client.delete("agents", found["id"])
     terminal.print_result(retired, "agent_retired", name=retired["name"])
 
 
-def create_agent_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
+def ask_for_new_agent(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
     """Ask for what an agent needs, in the language that is chosen first."""
     tongues = [tongue.value for tongue in AgentLanguage]
     guess = draft.get("language") or terminal.options.language.for_agents
     question = terminal.words("ask_language")
-    language = ask_one_of(terminal, question, tongues, default=str(guess))
+    language = ask_one_of_on_terminal(terminal, question, tongues, default=str(guess))
     words = SentenceCatalog(CliLanguage(language))
-    name = ask_needed(terminal, words("ask_name"))
-    persona = draft.get("persona") or ask_line(words("ask_persona"))
-    purpose = draft.get("purpose") or ask_line(words("ask_purpose"))
+    name = ask_needed_on_terminal(terminal, words("ask_name"))
+    persona = draft.get("persona") or ask_line_on_terminal(words("ask_persona"))
+    purpose = draft.get("purpose") or ask_line_on_terminal(words("ask_purpose"))
     answers = {"language": language, "name": name, "persona": persona, "purpose": purpose}
     return _create_from_draft(terminal, {**draft, **answers})
 
@@ -196,9 +205,9 @@ def _create_from_draft(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
         del body["model"]
     soul: dict[str, Any] = {}
     if draft.get("persona"):
-        soul = with_persona(soul, draft["persona"])
+        soul = soul_with_persona(soul, draft["persona"])
     if draft.get("traits"):
-        soul = with_traits(soul, draft["traits"])
+        soul = soul_with_traits(soul, draft["traits"])
     require_unused_name_for_terminal(terminal, body["name"])
     return terminal.client.post("agents", body={**body, "soul": soul} if soul else body)
 
@@ -227,9 +236,9 @@ def _with_draft(terminal: Terminal, agent: AgentView, draft: dict[str, Any]) -> 
             if agent[part][name] == agent["name"]:
                 wanted[part] = {**wanted[part], name: draft["name"]}
     if draft["persona"]:
-        wanted["soul"] = with_persona(wanted["soul"], draft["persona"])
+        wanted["soul"] = soul_with_persona(wanted["soul"], draft["persona"])
     if draft["traits"]:
-        wanted["soul"] = with_traits(wanted["soul"], draft["traits"])
+        wanted["soul"] = soul_with_traits(wanted["soul"], draft["traits"])
     return wanted
 
 

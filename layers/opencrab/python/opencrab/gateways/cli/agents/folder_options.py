@@ -9,7 +9,7 @@ _ATTACHED = {"vault": "folder_attached_vault", "workspace": "folder_attached_wor
 _DETACHED = {"vault": "folder_detached_vault", "workspace": "folder_detached_workspace"}
 
 
-def attach_folders_from_terminal(
+def attach_folders_to_agent(
     terminal: Terminal, agent_id: str, folders: Mapping[str, str | None]
 ) -> bool:
     """Attach the named folders, or detach with 'default', and say so; True if any was named."""

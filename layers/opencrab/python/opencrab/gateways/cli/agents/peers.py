@@ -24,7 +24,7 @@ _POLICIES = {"owner": "peers_owner", "nobody": "peers_nobody", "listed": "peers_
 
 
 @cli_command
-def agent_peers(
+def show_or_set_reach_of_agent(
     terminal: Terminal,
     agent: AgentName,
     *,

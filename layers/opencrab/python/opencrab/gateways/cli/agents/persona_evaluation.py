@@ -14,7 +14,7 @@ from opencrab.gateways.cli.terminal.amounts import (
 )
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.input import ask_yes_or_no
+from opencrab.gateways.cli.terminal.input import ask_yes_or_no_on_terminal
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -25,7 +25,7 @@ _CALLS, _SECONDS = 4, 480
 
 
 @cli_command
-def evaluate_persona(
+def evaluate_agent_persona(
     terminal: Terminal,
     *,
     name: AgentName,
@@ -86,12 +86,12 @@ class _Run:
 
     def told(self, traits: Sequence[str]) -> Found:
         """Report each number that was asked about."""
-        from opencrab.domain.agents.trait_comparison import trait_share
+        from opencrab.domain.agents.trait_comparison import soul_trait_share
 
         rows = list[Found]()
         for trait in traits:
             if pairs := self.pairs.get(trait):
-                share = trait_share([pair["share"] for pair in pairs])
+                share = soul_trait_share([pair["share"] for pair in pairs])
                 found = {"name": trait, **share.model_dump(), "finding": share.finding.value}
                 rows.append({**found, "answers": pairs})
         return {
@@ -114,7 +114,7 @@ def _agree(terminal: Terminal, agent: AgentView, pairs: int, budget: int) -> Non
         calls=pairs * _CALLS,
         budget=format_dollars_for_terminal(budget),
     )
-    if not ask_yes_or_no(terminal.words("eval_really"), default=False):
+    if not ask_yes_or_no_on_terminal(terminal.words("eval_really"), default=False):
         terminal.print_sentence("eval_not_run")
         raise typer.Exit
 

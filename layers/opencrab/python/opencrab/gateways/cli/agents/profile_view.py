@@ -13,7 +13,7 @@ from opencrab.gateways.cli.terminal.text import clean_terminal_text
 _BAR = 10
 
 
-def draw_agent(terminal: Terminal, agent: AgentView) -> None:
+def draw_agent_profile(terminal: Terminal, agent: AgentView) -> None:
     """Draw an agent's settings, identity, personality and drives."""
     words, soul, identity = terminal.words, agent["soul"], agent["identity"]
     terminal.draw(Text(clean_terminal_text(agent["name"]), style="bold"))

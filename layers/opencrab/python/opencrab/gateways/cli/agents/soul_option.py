@@ -22,7 +22,7 @@ TRAITS_HELP = f"For example openness=0.8,hobby=chess; numbers: {NUMBERS}."
 PERSONA_NAME = 100
 
 
-def with_traits(soul: dict[str, Any], text: str) -> dict[str, Any]:
+def soul_with_traits(soul: dict[str, Any], text: str) -> dict[str, Any]:
     """Return the soul with the traits `name=value`: known names take numbers, other names words.
 
     Raises Invalid for any other text, naming the nearest known name.
@@ -47,7 +47,7 @@ def with_traits(soul: dict[str, Any], text: str) -> dict[str, Any]:
     return changed
 
 
-def with_persona(soul: dict[str, Any], text: str) -> dict[str, Any]:
+def soul_with_persona(soul: dict[str, Any], text: str) -> dict[str, Any]:
     """Return the soul with a persona: a name, or a description if it is too long for a name."""
     line = text.strip()
     if len(line) <= PERSONA_NAME and "\n" not in line:

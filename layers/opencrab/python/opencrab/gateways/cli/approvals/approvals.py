@@ -80,7 +80,7 @@ def show_approval(terminal: Terminal, approval: ApprovalId) -> None:
 
 
 @cli_command
-def approve_call(
+def give_approval_to_call(
     terminal: Terminal, approval: ApprovalId, reason: Reason = "", shown: ShownCallHash = ""
 ) -> None:
     """Show the whole tool call and approve it, with exactly these arguments."""
@@ -90,7 +90,7 @@ def approve_call(
 
 
 @cli_command
-def reject_call(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
+def refuse_approval_of_call(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
     """Reject the tool call; its turn ends."""
     approval = _validate_approval_id(terminal, approval)
     decide = partial(_decide, terminal, reason=reason, shown="", approved=False)
@@ -171,8 +171,8 @@ def revoke_grant(
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_approvals,
     "show": show_approval,
-    "approve": approve_call,
-    "reject": reject_call,
+    "approve": give_approval_to_call,
+    "reject": refuse_approval_of_call,
     "link": make_approval_link,
     "grant": give_approval_grant,
     "grants": list_grants,
@@ -215,9 +215,9 @@ def _decide(terminal: Terminal, approval: str, reason: str, shown: str, *, appro
 
 def _require_agreement(terminal: Terminal) -> None:
     """Ask whoever sits there, now that the whole call is shown; raises Exit without a yes."""
-    from opencrab.gateways.cli.terminal.input import ask_yes_or_no
+    from opencrab.gateways.cli.terminal.input import ask_yes_or_no_on_terminal
 
-    if not ask_yes_or_no(terminal.words("may_it"), default=False):
+    if not ask_yes_or_no_on_terminal(terminal.words("may_it"), default=False):
         raise typer.Exit(1)
 
 

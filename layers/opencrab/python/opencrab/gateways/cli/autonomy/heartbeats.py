@@ -35,7 +35,7 @@ def show_heartbeat(terminal: Terminal, agent: AgentName) -> None:
 
 
 @cli_command
-def wake_agent(terminal: Terminal, agent: AgentName) -> None:
+def wake_agent_for_heartbeats(terminal: Terminal, agent: AgentName) -> None:
     """Wake a dormant agent; an active one does not change."""
     found = find_agent_for_terminal(terminal, agent)
     status = terminal.client.put("agents", found["id"], "status", body={"status": "active"})
@@ -81,7 +81,7 @@ def set_heartbeat(
 
 
 @cli_command
-def subscribe_agent_to_events(
+def choose_heartbeat_events(
     terminal: Terminal,
     agent: AgentName,
     events: Annotated[
@@ -198,8 +198,8 @@ def _when(terminal: Terminal, goal: dict[str, Any]) -> str:
 COMMANDS = {
     "show": show_heartbeat,
     "set": set_heartbeat,
-    "subscribe": subscribe_agent_to_events,
-    "wake": wake_agent,
+    "subscribe": choose_heartbeat_events,
+    "wake": wake_agent_for_heartbeats,
     "list": list_heartbeats,
     "events": list_received_events,
 }

@@ -15,7 +15,7 @@ from opencrab.gateways.cli.terminal.arguments import (
 )
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
-from opencrab.gateways.cli.terminal.input import confirm_or_refuse, text_from_argument_or_pipe
+from opencrab.gateways.cli.terminal.input import confirm_on_terminal, terminal_text_argument_or_pipe
 from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible_terminal_text
@@ -74,7 +74,7 @@ def add_schedule(
 ) -> None:
     """Add instructions that run at set times."""
     found = find_agent_for_terminal(terminal, agent)
-    text = text_from_argument_or_pipe(
+    text = terminal_text_argument_or_pipe(
         terminal, place["text"], needed="schedule_text_needed", option="--text"
     )
     body = _schedule_body(terminal, {"name": schedule, "when": when, **place, "text": text})
@@ -90,9 +90,9 @@ def edit_schedule(
     if any(value is not None for value in changes.values()):
         wanted = _schedule_body(terminal, changes)
     elif terminal.interactive:
-        from opencrab.gateways.cli.terminal.editor import edit_in_editor
+        from opencrab.gateways.cli.terminal.editor import edit_in_terminal_editor
 
-        wanted = edit_in_editor(terminal, {name: shown[name] for name in _WRITTEN})
+        wanted = edit_in_terminal_editor(terminal, {name: shown[name] for name in _WRITTEN})
     else:
         raise typer.BadParameter(terminal.words("schedule_nothing"), param_hint="--when")
     _change(terminal, place, shown, wanted)
@@ -128,7 +128,7 @@ def delete_schedule(
     """Delete a schedule; running turns continue."""
     place, shown = _find_schedule(terminal, agent, schedule)
     question = terminal.words("really_delete_schedule", name=shown["name"])
-    if not confirm_or_refuse(terminal, question, yes=yes, needed="schedule_yes"):
+    if not confirm_on_terminal(terminal, question, yes=yes, needed="schedule_yes"):
         terminal.print_sentence("unchanged", name=shown["name"])
         return
     gone = terminal.client.delete(*place)

@@ -38,7 +38,7 @@ Stage = Annotated[
 
 
 @cli_command
-def back_up(
+def create_backup(
     terminal: Terminal,
     folder: Annotated[Path | None, cli_argument("A new folder for the backup.", "DIR")] = None,
     *,

@@ -26,7 +26,7 @@ ALIASES = (
     _alias(
         "providers",
         "models providers",
-        "models.models:list_providers",
+        "models.models:list_model_providers",
         "configuration.providers:COMMANDS",
     ),
     _short("aliases", "configuration.choices:list_model_aliases", "configuration.choices:ALIASES"),
@@ -35,13 +35,13 @@ ALIASES = (
     ),
     _short("uses", "configuration.choices:list_model_uses", "configuration.choices:USES"),
     _alias("budgets", "costs budgets", "usage.usage:show_usage_budgets"),
-    _alias("mentor", "sessions mentor", "conversation.sessions:mentor_conversation"),
+    _alias("mentor", "sessions mentor", "conversation.sessions:give_guidance_in_session"),
     _alias("feedback", "turns rate", "learning.feedback:give_learning_feedback"),
     _alias("analytics", "agents analytics", "insight.analytics:show_analytics"),
-    _alias("experiments", "learning experiments", "learning.learning:show_experiments"),
-    _alias("changes", "learning changes", "learning.learning:show_changes"),
+    _alias("experiments", "learning experiments", "learning.learning:show_learning_experiments"),
+    _alias("changes", "learning changes", "learning.learning:show_learned_changes"),
     _alias("whatif", "costs what-if", "insight.what_if:what_if"),
-    _alias("backup", "admin backup", "backup.backup:back_up"),
+    _alias("backup", "admin backup", "backup.backup:create_backup"),
     _alias("restore", "admin restore", "backup.backup:restore"),
     _alias("verify", "admin verify", "backup.backup:verify_backup_command"),
     _alias("discord", "admin discord", table="discord.discord:COMMANDS"),
@@ -52,17 +52,17 @@ ALIASES = (
         "simulation.day:run_agent_simulation",
         "simulation.day:COMMANDS",
     ),
-    _group("export", _alias("state", "agents export", "insight.export:export_state")),
+    _group("export", _alias("state", "agents export", "insight.export:export_insight_state")),
     _group("meta", _alias("run", "learning run", "learning.learning:run_learning_review")),
     _group(
         "eval",
-        _alias("models", "models compare", "learning.model_trial:eval_models"),
+        _alias("models", "models compare", "learning.model_trial:run_learning_trial_of_models"),
         # Whoever knows the other one tries this.
-        _alias("persona", "agents evaluate-persona", "agents.persona_evaluation:evaluate_persona"),
+        _alias(
+            "persona", "agents evaluate-persona", "agents.persona_evaluation:evaluate_agent_persona"
+        ),
     ),
-    _group(
-        "cost", _alias("estimate", "costs estimate-aws", "usage.aws_cost:print_aws_usage_estimate")
-    ),
+    _group("cost", _alias("estimate", "costs estimate-aws", "usage.aws_cost:estimate_aws_usage")),
     _group(
         "keys",
         _alias("create", "admin keys create", "access.keys:create_key"),

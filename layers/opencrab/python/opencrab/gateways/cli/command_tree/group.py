@@ -10,7 +10,7 @@ import typer
 from typer.main import get_command, get_group
 
 from opencrab.gateways.cli.command_tree.node import CommandNode
-from opencrab.gateways.cli.command_tree.option_values import set_command_option_value_names
+from opencrab.gateways.cli.command_tree.option_values import name_values_of_command_options
 from opencrab.gateways.cli.terminal.help_pages import (
     TranslatedCommand,
     TranslatedGroup,
@@ -34,7 +34,7 @@ class LazyCommands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
-            self._built[name] = build_command(self.nodes[name])
+            self._built[name] = _build_command(self.nodes[name])
         return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -53,7 +53,7 @@ class CommandGroup(TranslatedGroup):
         super().__init__(**given)
         self.lazy = LazyCommands(self.node)
         self.commands: Any = self.lazy
-        set_command_option_value_names(self)
+        name_values_of_command_options(self)
 
     def visible_nodes(self) -> list[CommandNode]:
         """Return the nodes that help and completion show."""
@@ -77,16 +77,18 @@ class CommandGroup(TranslatedGroup):
                 formatter.write_dl(rows)
 
 
-def group_class(node: CommandNode) -> type[CommandGroup]:
+def _group_class(node: CommandNode) -> type[CommandGroup]:
     """Return the class of a group with a node's commands; typer makes the group itself."""
     return type("CommandGroup", (CommandGroup,), {"node": node})
 
 
-def typer_app(node: CommandNode, kind: type[CommandGroup] | None = None) -> typer.Typer:
+def command_tree_typer_app(
+    node: CommandNode, kind: type[CommandGroup] | None = None
+) -> typer.Typer:
     """Return an empty typer program in this program's style, of a node's group if it is one."""
     return typer.Typer(
         name=node.name,
-        cls=kind or (group_class(node) if node.is_group else None),
+        cls=kind or (_group_class(node) if node.is_group else None),
         help=node.purpose or None,
         no_args_is_help=node.is_group and not node.runs,
         add_completion=False,
@@ -96,13 +98,13 @@ def typer_app(node: CommandNode, kind: type[CommandGroup] | None = None) -> type
     )
 
 
-def build_command(node: CommandNode) -> Any:
+def _build_command(node: CommandNode) -> Any:
     """Load a node's function and return the command that typer makes of it."""
-    app = typer_app(node)
+    app = command_tree_typer_app(node)
     if not node.is_group:
         app.command(node.name, cls=TranslatedCommand)(node.function())
         command: Any = get_command(app)
-        set_command_option_value_names(command)
+        name_values_of_command_options(command)
     else:
         if node.runs:
             app.callback(invoke_without_command=True)(node.function())

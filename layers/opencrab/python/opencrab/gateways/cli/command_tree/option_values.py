@@ -29,7 +29,7 @@ _BY_NAME = {
 _BY_TYPE = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "Path": "PATH", "datetime": "TIME"}
 
 
-def set_command_option_value_names(command: Any) -> None:
+def name_values_of_command_options(command: Any) -> None:
     """Give every option a word for its value, unless it has one; an argument is its own word.
 
     Choices stay, as help lists them.

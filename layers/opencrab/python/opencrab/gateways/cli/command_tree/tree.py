@@ -17,7 +17,7 @@ _ADMIN = (
             CommandNode("revoke", runs="access.keys:revoke_key"),
         ),
     ),
-    CommandNode("backup", runs="backup.backup:back_up"),
+    CommandNode("backup", runs="backup.backup:create_backup"),
     CommandNode("restore", runs="backup.backup:restore"),
     CommandNode("verify", runs="backup.backup:verify_backup_command"),
     CommandNode(
@@ -35,7 +35,12 @@ _ADMIN = (
 )
 
 _TREE = (
-    CommandNode("up", "Run OpenCrab on this computer.", "server.up:up", section=_DAILY),
+    CommandNode(
+        "up",
+        "Run OpenCrab on this computer.",
+        "server.up:run_server_on_this_computer",
+        section=_DAILY,
+    ),
     CommandNode(
         "open",
         "Open the page in a browser, signed in.",
@@ -56,12 +61,14 @@ _TREE = (
             CommandNode("create", runs="agents.agents:create_agent"),
             CommandNode("show", runs="agents.agents:show_agent"),
             CommandNode("edit", runs="agents.agents:edit_agent"),
-            CommandNode("peers", runs="agents.peers:agent_peers"),
+            CommandNode("peers", runs="agents.peers:show_or_set_reach_of_agent"),
             CommandNode("promises", runs="agents.peers:list_promises"),
             CommandNode("retire", runs="agents.agents:retire_agent"),
             CommandNode("analytics", runs="insight.analytics:show_analytics"),
-            CommandNode("evaluate-persona", runs="agents.persona_evaluation:evaluate_persona"),
-            CommandNode("export", runs="insight.export:export_state"),
+            CommandNode(
+                "evaluate-persona", runs="agents.persona_evaluation:evaluate_agent_persona"
+            ),
+            CommandNode("export", runs="insight.export:export_insight_state"),
         ),
         section=_DAILY,
     ),
@@ -71,13 +78,13 @@ _TREE = (
         commands=(
             CommandNode("list", runs="conversation.sessions:list_sessions"),
             CommandNode("show", runs="conversation.sessions:show_session"),
-            CommandNode("outcome", runs="conversation.outcome:show_outcome"),
+            CommandNode("outcome", runs="conversation.outcome:show_session_outcome"),
             CommandNode("rename", runs="conversation.sessions:rename_session"),
             CommandNode("end", runs="conversation.sessions:end_session"),
-            CommandNode("invite", runs="conversation.sessions:invite"),
-            CommandNode("uninvite", runs="conversation.sessions:uninvite"),
+            CommandNode("invite", runs="conversation.sessions:invite_to_conversation"),
+            CommandNode("uninvite", runs="conversation.sessions:uninvite_from_conversation"),
             CommandNode("speak-freely", runs="conversation.sessions:let_conversation_speak_freely"),
-            CommandNode("mentor", runs="conversation.sessions:mentor_conversation"),
+            CommandNode("mentor", runs="conversation.sessions:give_guidance_in_session"),
         ),
         section=_DAILY,
     ),
@@ -101,7 +108,7 @@ _TREE = (
             CommandNode(
                 "providers",
                 "Add, change, remove and test model providers.",
-                "models.models:list_providers",
+                "models.models:list_model_providers",
                 table="configuration.providers:COMMANDS",
             ),
             CommandNode(
@@ -122,7 +129,7 @@ _TREE = (
                 "configuration.choices:list_model_uses",
                 table="configuration.choices:USES",
             ),
-            CommandNode("compare", runs="learning.model_trial:eval_models"),
+            CommandNode("compare", runs="learning.model_trial:run_learning_trial_of_models"),
             CommandNode("refresh-prices", runs="models.models:refresh_model_prices"),
         ),
         section=_DAILY,
@@ -133,11 +140,11 @@ _TREE = (
         "usage.usage:show_usage_costs",
         commands=(
             CommandNode("budgets", runs="usage.usage:show_usage_budgets"),
-            CommandNode("set-budget", runs="usage.budget_limits:set_usage_budget"),
-            CommandNode("reset-budgets", runs="usage.budget_limits:reset_usage_budgets"),
+            CommandNode("set-budget", runs="usage.budget_limits:set_limits_of_usage"),
+            CommandNode("reset-budgets", runs="usage.budget_limits:reset_limits_of_usage"),
             CommandNode("reconcile", runs="usage.reconcile:reconcile_usage_costs"),
             CommandNode("what-if", runs="insight.what_if:what_if"),
-            CommandNode("estimate-aws", runs="usage.aws_cost:print_aws_usage_estimate"),
+            CommandNode("estimate-aws", runs="usage.aws_cost:estimate_aws_usage"),
         ),
         section=_DAILY,
     ),
@@ -151,14 +158,14 @@ _TREE = (
     CommandNode(
         "watch",
         "Watch an agent live: chat, cli, plan, inspector and vitals; or a session.",
-        "insight.live_panes:watch",
+        "insight.live_panes:watch_insight_panes",
         section=_DAILY,
     ),
     CommandNode(
         "config",
         "Show, change and check settings.",
         commands=(
-            CommandNode("show", runs="configuration.settings:show_settings"),
+            CommandNode("show", runs="configuration.settings:show_configuration_in_effect"),
             CommandNode("get", runs="configuration.files:get_setting"),
             CommandNode("set", runs="configuration.files:set_setting"),
             CommandNode("unset", runs="configuration.files:unset_setting"),
@@ -217,7 +224,7 @@ _TREE = (
             CommandNode("get", runs="workspace.workspace:get_file"),
             CommandNode("put", runs="workspace.workspace:put_file"),
             CommandNode("delete", runs="workspace.workspace:delete_file"),
-            CommandNode("versions", runs="workspace.workspace:list_versions"),
+            CommandNode("versions", runs="workspace.workspace:list_workspace_file_versions"),
             CommandNode(
                 "delete-versions", runs="workspace.workspace:delete_workspace_file_versions"
             ),
@@ -229,7 +236,7 @@ _TREE = (
         "List turns, show one step by step, stop it, rate it.",
         commands=(
             CommandNode("list", runs="conversation.turns:list_conversation_turns"),
-            CommandNode("show", runs="conversation.turns:show_turn"),
+            CommandNode("show", runs="conversation.turns:show_turn_of_session"),
             CommandNode("cancel", runs="conversation.turns:cancel_conversation_turn"),
             CommandNode("rate", runs="learning.feedback:give_learning_feedback"),
             CommandNode(

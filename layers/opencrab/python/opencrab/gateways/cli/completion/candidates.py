@@ -84,7 +84,7 @@ def shell_completion_answer(root: Any, arguments: list[str], options: Options) -
     place = arguments.index("--") if "--" in arguments else len(arguments)
     words = arguments[place + 1 :]
     if "--quoted" in arguments[:place]:
-        words = [remove_quotes_before_completion(word) for word in words]
+        words = [_remove_quotes_before_completion(word) for word in words]
     found = completion_candidates(root, words or [""], options)
     return "\n".join([found.kind, *(f"{value}\t{told}" for value, told in found.values)])
 
@@ -189,9 +189,9 @@ def _agents_of_server(options: Options) -> list[dict[str, Any]]:
 
     address = find_server_address(data=options.data, url=options.url, key=options.key)
     if address.is_here and options.transport is None:
-        from opencrab.gateways.cli.connection.local_list import items_of_local_server
+        from opencrab.gateways.cli.connection.local_list import list_over_server_connection
 
-        return list(items_of_local_server(address, "agents", SECONDS))
+        return list(list_over_server_connection(address, "agents", SECONDS))
     from opencrab.gateways.cli.terminal.terminal import Terminal
 
     return list(Terminal(options).client.items("agents"))
@@ -201,7 +201,7 @@ def _normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def remove_quotes_before_completion(word: str) -> str:
+def _remove_quotes_before_completion(word: str) -> str:
     """Return a word of a shell's line without quotes, of which the last may be missing."""
     for end in ("", '"', "'"):
         try:

@@ -73,7 +73,7 @@ def unset_setting(terminal: Terminal, name: SettingName) -> None:
 def edit_settings(terminal: Terminal) -> None:
     """Open your settings file in your editor, and check it afterwards."""
     from opencrab.gateways.cli.terminal.editor import open_in_editor
-    from opencrab.gateways.cli.terminal.input import ask_yes_or_no
+    from opencrab.gateways.cli.terminal.input import ask_yes_or_no_on_terminal
 
     if not terminal.interactive:
         raise Invalid(terminal.words("edit_alone"), cure="opencrab config set SETTING VALUE")
@@ -86,7 +86,7 @@ def edit_settings(terminal: Terminal) -> None:
         if not faults:
             terminal.print_sentence("config_sound", files=str(path))
             return
-        if not ask_yes_or_no(terminal.words("edit_again"), default=True):
+        if not ask_yes_or_no_on_terminal(terminal.words("edit_again"), default=True):
             raise typer.Exit(ExitCode.FAILED)
 
 

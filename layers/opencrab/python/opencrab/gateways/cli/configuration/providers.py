@@ -11,9 +11,9 @@ from opencrab.gateways.cli.scripting.exit_code import ExitCode
 from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import (
-    ask_line,
-    text_from_argument_or_pipe,
-    typing_hidden,
+    ask_line_on_terminal,
+    hide_terminal_typing,
+    terminal_text_argument_or_pipe,
 )
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.ports.configuration import Configuration
@@ -160,11 +160,11 @@ def _change(
 def ask_provider_key(terminal: Terminal, name: str) -> str:
     """Ask for a provider's key, which is not shown, or read it from a pipe."""
     if not terminal.interactive:
-        return text_from_argument_or_pipe(
+        return terminal_text_argument_or_pipe(
             terminal, None, needed="provider_key_needed", option="--key"
         ).strip()
-    with typing_hidden():
-        secret = ask_line(terminal.words("provider_key", name=name))
+    with hide_terminal_typing():
+        secret = ask_line_on_terminal(terminal.words("provider_key", name=name))
     terminal.line()
     return secret.strip()
 

@@ -14,7 +14,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 @cli_command
-def show_settings(
+def show_configuration_in_effect(
     terminal: Terminal,
     name: Annotated[
         str, cli_argument("A setting or a section, such as llm.providers.", "NAME")

@@ -14,7 +14,7 @@ from opencrab.gateways.cli.configuration.providers import (
 from opencrab.gateways.cli.scripting.exit_code import ExitCode
 from opencrab.gateways.cli.terminal.arguments import Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.input import ask_line, ask_number
+from opencrab.gateways.cli.terminal.input import ask_line_on_terminal, ask_number_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.ports.configuration import Configuration
 from opencrab.ports.models.readiness import ProviderHealth
@@ -51,8 +51,8 @@ def set_up(
     terminal.print_note("provider_ok", name=chosen, ms=health.latency_ms, count=_count(health))
     model = model or _usual_model(configuration, chosen, health)
     if asks:
-        model = ask_line(terminal.words("setup_model"), model)
-        day_usd = day_usd or ask_line(terminal.words("setup_day"), _day(configuration))
+        model = ask_line_on_terminal(terminal.words("setup_model"), model)
+        day_usd = day_usd or ask_line_on_terminal(terminal.words("setup_day"), _day(configuration))
     texts: dict[str, str | None] = {"llm.default_provider": chosen, "llm.default_model": model}
     if day_usd is not None:
         texts["budget.agent_day_usd"] = day_usd
@@ -78,7 +78,9 @@ def _choose(terminal: Terminal, configuration: Configuration, *, asks: bool) -> 
     choices = [*found, *(name for name in _ASKED if name not in found)]
     for number, name in enumerate(choices, start=1):
         terminal.line(f"  {number}  {name}")
-    return choices[ask_number(terminal, terminal.words("setup_provider"), len(choices)) - 1]
+    return choices[
+        ask_number_on_terminal(terminal, terminal.words("setup_provider"), len(choices)) - 1
+    ]
 
 
 def _keep_provider(

@@ -70,7 +70,7 @@ def find_server_address(
 
 def _known_address(data: Path) -> ServerAddress | None:
     """Return the address in `data/endpoint`; None if nothing runs there."""
-    known = read_connection_data_file(data / "endpoint")
+    known = read_file_of_server_connection(data / "endpoint")
     return ServerAddress(_validate_url(known), None) if known else None
 
 
@@ -80,14 +80,14 @@ def _address_of_folder(data: Path, known: ServerAddress | None, key: str | None)
     Only another computer's address, which somebody wrote there by hand, needs no proof.
     """
     address = known or ServerAddress(DEFAULT_URL, None)
-    key = key or read_connection_data_file(data / "owner.key") or _key_of_dotenv(data)
-    by_hand = not address.is_here and not read_connection_data_file(data / "instance")
+    key = key or read_file_of_server_connection(data / "owner.key") or _key_of_dotenv(data)
+    by_hand = not address.is_here and not read_file_of_server_connection(data / "instance")
     return replace(address, key=key, folder=None if key is None or by_hand else data)
 
 
 def _key_of_dotenv(data: Path) -> str | None:
     """Return the owner key of `.env` in the data folder, which the server has registered."""
-    text = read_connection_data_file(data / ".env")
+    text = read_file_of_server_connection(data / ".env")
     if not text:
         return None
     from opencrab.domain.configuration.dotenv import parse_dotenv_text
@@ -97,7 +97,7 @@ def _key_of_dotenv(data: Path) -> str | None:
 
 def _without_key(data: Path, address: ServerAddress) -> ServerAddress:
     file = data / "owner.key"
-    return replace(address, withheld=file) if read_connection_data_file(file) else address
+    return replace(address, withheld=file) if read_file_of_server_connection(file) else address
 
 
 def _validate_url(url: str) -> str:
@@ -113,7 +113,7 @@ def _validate_url(url: str) -> str:
     return url
 
 
-def read_connection_data_file(path: Path) -> str:
+def read_file_of_server_connection(path: Path) -> str:
     """Return a file's text, empty if there is none; raises Refused if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8").strip()

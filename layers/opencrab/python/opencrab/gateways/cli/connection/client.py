@@ -38,12 +38,12 @@ _GATEWAY = "apigw-requestid"
 """The header by which API Gateway signs every answer, even where no function was asked."""
 
 
-def new_idempotency_key() -> str:
+def new_key_for_server_request() -> str:
     """Return a new Idempotency-Key, with which a request may safely be repeated."""
     return secrets.token_hex(16)
 
 
-def connection_request_path(*parts: str) -> str:
+def path_of_server_request(*parts: str) -> str:
     """Return a path under /api, with each part percent-encoded."""
     return "/api/" + "/".join(map(_quote_path_part, parts))
 
@@ -102,7 +102,7 @@ class Client:
         `wait` is how many seconds the server may wait for the result; with `version` the request
         fails unless the object still has that version.
         """
-        headers = {"Idempotency-Key": key or new_idempotency_key(), **_if(version)}
+        headers = {"Idempotency-Key": key or new_key_for_server_request(), **_if(version)}
         if wait is not None:
             headers["Prefer"] = f"wait={wait}"
         return self._send("POST", parts, body=body or {}, headers=headers, wait=wait or 0)
@@ -176,7 +176,7 @@ class Client:
         }
         with (
             self._translated(),
-            self._http.stream("GET", connection_request_path(*parts), **asked) as response,
+            self._http.stream("GET", path_of_server_request(*parts), **asked) as response,
         ):
             if not response.is_success:
                 response.read()
@@ -221,7 +221,7 @@ class Client:
         with self._translated():
             response = self._http.request(
                 method,
-                connection_request_path(*parts),
+                path_of_server_request(*parts),
                 params=_encode_query(query or {}),
                 content=content,
                 headers=headers,

@@ -18,14 +18,14 @@ from opencrab.domain.access.instance import (
     is_instance_access_proof,
 )
 from opencrab.domain.errors import Refused, Unavailable
-from opencrab.gateways.cli.connection.address import ServerAddress, read_connection_data_file
+from opencrab.gateways.cli.connection.address import ServerAddress, read_file_of_server_connection
 
 _OK = 200
 _PAGE = 100
 _LARGEST = 10 * 2**20
 
 
-def items_of_local_server(
+def list_over_server_connection(
     address: ServerAddress, name: str, seconds: float
 ) -> Iterator[dict[str, Any]]:
     """Yield the items of a list below /api, each answer within so many seconds.
@@ -66,7 +66,7 @@ def _page(address: ServerAddress, path: str, seconds: float) -> dict[str, Any]:
 def _require_proof(
     connection: http.client.HTTPConnection, address: ServerAddress, folder: Path
 ) -> None:
-    secret = read_connection_data_file(folder / "instance")
+    secret = read_file_of_server_connection(folder / "instance")
     if not secret:
         raise Refused("no server runs on this data folder")
     challenge = secrets.token_hex(CHALLENGE_CHARACTERS // 2)

@@ -12,7 +12,7 @@ from opencrab.domain.access.instance import (
     is_instance_access_proof,
 )
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.cli.connection.address import ServerAddress, read_connection_data_file
+from opencrab.gateways.cli.connection.address import ServerAddress, read_file_of_server_connection
 
 HEALTH = "/api/health"
 
@@ -32,7 +32,7 @@ class ProvenKey(httpx.Auth):
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Challenge the server, and send the request with the key if it proves itself."""
         assert self._address.folder is not None  # noqa: S101 - else the key is sent as it is
-        secret = read_connection_data_file(self._address.folder / "instance")
+        secret = read_file_of_server_connection(self._address.folder / "instance")
         if not secret:
             raise self._refusal("not_running")
         challenge = secrets.token_hex(CHALLENGE_CHARACTERS // 2)

@@ -15,7 +15,7 @@ from opencrab.domain.conversation.attachment import (
     TEXT_FILE_BYTES,
     AttachedKind,
     AttachmentFault,
-    judge_attachment,
+    judge_message_attachment,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal.files import read_file_for_terminal
@@ -61,7 +61,7 @@ class Attachments:
         content = read_file_for_terminal(
             self._terminal, place, max(PICTURE_BYTES, TEXT_FILE_BYTES) + 1
         )
-        found = judge_attachment(place.name, content)
+        found = judge_message_attachment(place.name, content)
         if not isinstance(found, AttachedKind):
             raise self._fault(_FAULTS[found], path)
         if found.kind == "image" and self._pictures == PICTURES:
@@ -104,7 +104,7 @@ class Attachments:
         return Invalid(words(key, path=path, most=PICTURES), cure=cure)
 
 
-def dropped_files(line: str) -> list[str]:
+def files_dropped_into_chat(line: str) -> list[str]:
     """Return the paths of a line that consists only of paths of existing files, else nothing.
 
     Terminals type the path of a file that is dropped on them: quoted, escaped, as an address

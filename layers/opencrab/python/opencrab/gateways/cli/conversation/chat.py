@@ -7,7 +7,7 @@ import typer
 from opencrab.domain.errors import NotFound
 from opencrab.gateways.cli.terminal.arguments import SESSIONS, AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.input import ask_number, ask_yes_or_no
+from opencrab.gateways.cli.terminal.input import ask_number_on_terminal, ask_yes_or_no_on_terminal
 from opencrab.gateways.cli.terminal.lookup import (
     AgentView,
     find_agent_for_terminal,
@@ -57,7 +57,7 @@ def chat(
             terminal.print_note("no_purpose", name=someone["name"])
         Dialogue(terminal, someone, place, speaker, attachments).run()
         return
-    from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker, join_piped_chat_text
+    from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker, chat_text_with_pipe
 
     def opened() -> str:
         if last:
@@ -65,7 +65,7 @@ def chat(
         return session or str(open_session_from_terminal(terminal, _require_agent(someone))["id"])
 
     mouth = ScriptSpeaker(terminal, opened, speaker, attachments)
-    code = mouth.say_lines() if say is None else mouth.say(join_piped_chat_text(terminal, say))
+    code = mouth.say_lines() if say is None else mouth.say(chat_text_with_pipe(terminal, say))
     if code:
         raise typer.Exit(code)
 
@@ -112,16 +112,16 @@ def _choice(terminal: Terminal, agents: list[AgentView]) -> AgentView:
     for number, agent in enumerate(agents, start=1):
         purpose = f" — {agent['purpose']}" if agent["purpose"] else ""
         terminal.line(f"  {number}  {agent['name']}{purpose}")
-    return agents[ask_number(terminal, terminal.words("which_agent"), len(agents)) - 1]
+    return agents[ask_number_on_terminal(terminal, terminal.words("which_agent"), len(agents)) - 1]
 
 
 def _first(terminal: Terminal) -> AgentView:
-    from opencrab.gateways.cli.agents.agents import create_agent_by_dialogue
+    from opencrab.gateways.cli.agents.agents import ask_for_new_agent
 
     terminal.print_sentence("no_agents")
-    if not ask_yes_or_no(terminal.words("create_one"), default=True):
+    if not ask_yes_or_no_on_terminal(terminal.words("create_one"), default=True):
         raise typer.Exit
-    agent = create_agent_by_dialogue(terminal, {})
+    agent = ask_for_new_agent(terminal, {})
     terminal.print_sentence("agent_created", name=agent["name"], id=agent["id"])
     return agent
 

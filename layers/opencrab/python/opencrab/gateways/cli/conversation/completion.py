@@ -9,7 +9,7 @@ MOST = 50
 Complete = Callable[[str], Sequence[str]]
 
 
-def possible_chat_lines(
+def possible_lines_in_chat(
     line: str, commands: Sequence[str], agents: Callable[[], Sequence[str]]
 ) -> list[str]:
     """Return the lines that a line could become; none for what is no command and no path."""
@@ -30,7 +30,7 @@ def possible_chat_lines(
 
 
 @contextmanager
-def tab_completion_in_chat(complete: Complete) -> Iterator[None]:
+def complete_chat_lines_with_tab(complete: Complete) -> Iterator[None]:
     """Let Tab complete what is typed, within the block, where the terminal can."""
     try:
         import readline

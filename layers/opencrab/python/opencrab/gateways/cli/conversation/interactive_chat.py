@@ -10,10 +10,10 @@ import typer
 from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
-from opencrab.gateways.cli.conversation.attachments import Attachments, dropped_files
+from opencrab.gateways.cli.conversation.attachments import Attachments, files_dropped_into_chat
 from opencrab.gateways.cli.conversation.completion import (
-    possible_chat_lines,
-    tab_completion_in_chat,
+    complete_chat_lines_with_tab,
+    possible_lines_in_chat,
 )
 from opencrab.gateways.cli.conversation.last_session import (
     describe_last_conversation,
@@ -23,7 +23,7 @@ from opencrab.gateways.cli.conversation.live_answer import LiveAnswer
 from opencrab.gateways.cli.conversation.open_exchange import (
     OpenExchange,
     TerminalClosed,
-    ending_chat_on_hangup,
+    end_chat_on_hangup,
 )
 from opencrab.gateways.cli.conversation.sessions import read_session_lines
 from opencrab.gateways.cli.scripting.exit_code import ExitCode
@@ -32,16 +32,19 @@ from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import (
     WAIT_SECONDS,
     Exchange,
-    check_terminal_message,
-    terminal_retry_policy,
+    clean_message_from_terminal,
+    retry_policy_shown_on_terminal,
 )
 from opencrab.gateways.cli.terminal.input import (
-    ask_yes_or_no,
+    ask_yes_or_no_on_terminal,
+    hide_terminal_typing,
     read_terminal_text,
     terminal_line_editing,
-    typing_hidden,
 )
-from opencrab.gateways.cli.terminal.lines import draw_session_line, draw_speech_on_terminal
+from opencrab.gateways.cli.terminal.lines import (
+    draw_session_line_on_terminal,
+    draw_speech_on_terminal,
+)
 from opencrab.gateways.cli.terminal.lookup import (
     AgentView,
     find_agent_for_terminal,
@@ -78,7 +81,7 @@ class Dialogue:
         self._attachments = attachments or Attachments(terminal)
         self._words = terminal.words
         self._speaker = speaker
-        self._patience = terminal_retry_policy(terminal, self._dim)
+        self._patience = retry_policy_shown_on_terminal(terminal, self._dim)
         self._exchange: Exchange | None = None
         state = terminal.options.state or Path("~/.local/state").expanduser()
         self._state_folder = state / "opencrab"
@@ -113,7 +116,7 @@ class Dialogue:
     def run(self) -> None:
         """Talk until `/quit`, the end of input, two interruptions, or the end of the terminal."""
         try:
-            with ending_chat_on_hangup():
+            with end_chat_on_hangup():
                 self._run()
         except TerminalClosed:
             pass
@@ -132,7 +135,7 @@ class Dialogue:
         if self._attachments.names:
             self._list_attached()
         editing = terminal_line_editing(self._state_folder / "chat_history")
-        with editing, tab_completion_in_chat(self._complete):
+        with editing, complete_chat_lines_with_tab(self._complete):
             try:
                 self._resume()
                 self._talk()
@@ -182,7 +185,7 @@ class Dialogue:
         word = text.strip()
         if self._obeys(word):
             return
-        if dropped_files(word):
+        if files_dropped_into_chat(word):
             self._attach(word)
         elif word.startswith("/") and not word.startswith("//") and "\n" not in word:
             self._dim(self._words("unknown_command", command=word))
@@ -206,10 +209,10 @@ class Dialogue:
     def _complete(self, line: str) -> list[str]:
         names = sorted({*self._commands, *self._with_argument})
         agents = lambda: [each["name"] for each in living_agents_for_terminal(self._terminal)]  # noqa: E731
-        return possible_chat_lines(line, names, agents)
+        return possible_lines_in_chat(line, names, agents)
 
     def _say(self, text: str) -> None:
-        said = check_terminal_message(self._terminal, text)
+        said = clean_message_from_terminal(self._terminal, text)
         parts = self._attachments.upload(self._session["id"])
         self._exchange = Exchange(
             self._terminal.client, self._session["id"], said, self._speaker, parts
@@ -237,7 +240,7 @@ class Dialogue:
     def _wait(self, exchange: Exchange) -> bool:
         """Wait a while and show new replies; returns False when no more will come."""
         waiting = self._words("thinking", name=self._agent["name"])
-        with typing_hidden(), self._answer.shown(waiting):
+        with hide_terminal_typing(), self._answer.shown(waiting):
             wait = GLANCE_SECONDS if self._private else WAIT_SECONDS
             new = self._patience.ask(exchange, wait)
             self._left.note(exchange)
@@ -260,7 +263,7 @@ class Dialogue:
                 return False
             shown = print_turn_call_on_terminal(self._terminal, turn["id"])
             body: dict[str, object] = {
-                "approved": ask_yes_or_no(self._words("may_it"), default=False)
+                "approved": ask_yes_or_no_on_terminal(self._words("may_it"), default=False)
             }
             if shown is not None:
                 body["argument_hash"] = shown
@@ -293,7 +296,7 @@ class Dialogue:
         if "agent_name" in line:
             draw_speech_on_terminal(self._terminal, line["agent_name"], line["text"], line["kind"])
         else:
-            draw_session_line(self._terminal, line)
+            draw_session_line_on_terminal(self._terminal, line)
 
     def _greet(self) -> None:
         names = Text(clean_terminal_text(self._agent["name"]), style="bold cyan")
@@ -310,7 +313,7 @@ class Dialogue:
     def _recall(self, last: int) -> None:
         lines = read_session_lines(self._terminal, self._session["id"], last)
         for line in lines:
-            draw_session_line(self._terminal, line)
+            draw_session_line_on_terminal(self._terminal, line)
         if lines:
             self._seen = max(self._seen, lines[-1]["sequence"])
 
@@ -341,7 +344,7 @@ class Dialogue:
         self._greet()
 
     def _attach(self, path: str) -> None:
-        for each in dropped_files(path) or [path.strip("'\"")]:
+        for each in files_dropped_into_chat(path) or [path.strip("'\"")]:
             self._attachments.add(each)
         self._list_attached()
 

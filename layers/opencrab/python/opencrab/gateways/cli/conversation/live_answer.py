@@ -17,7 +17,7 @@ from rich.text import Text
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.gateways.cli.conversation.reflowing_live import ReflowingLive
 from opencrab.gateways.cli.terminal.lines import terminal_action_row
-from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
@@ -101,7 +101,7 @@ class LiveAnswer:
         if not text:
             return Group(*actions, spinner)
         console = self._terminal.console
-        lines = render_markdown(text).wrap(console, max(console.width - 2, 1))
+        lines = render_markdown_for_terminal(text).wrap(console, max(console.width - 2, 1))
         rows = max(console.height - _MARGIN - len(actions), 1)
         return Group(*actions, indent_terminal_text(Text("\n").join(lines[-rows:])), spinner)
 

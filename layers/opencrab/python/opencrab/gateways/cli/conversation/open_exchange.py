@@ -59,7 +59,7 @@ class TerminalClosed(Exception):
 
 
 @contextmanager
-def ending_chat_on_hangup() -> Iterator[None]:
+def end_chat_on_hangup() -> Iterator[None]:
     """Raise TerminalClosed within the block when the terminal closes, where it tells so."""
     import signal
     import threading

@@ -9,7 +9,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 @cli_command
-def show_outcome(terminal: Terminal, session: SessionId) -> None:
+def show_session_outcome(terminal: Terminal, session: SessionId) -> None:
     """Show what a discussion decided, what is open, and who does what by when."""
     found = terminal.client.get("sessions", session, "outcome")
     if terminal.options.json:

@@ -13,8 +13,8 @@ from opencrab.gateways.cli.scripting.standard_input import StandardInput
 from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import (
     Exchange,
-    check_terminal_message,
-    terminal_retry_policy,
+    clean_message_from_terminal,
+    retry_policy_shown_on_terminal,
 )
 from opencrab.gateways.cli.terminal.input import STDIN
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SPEECH = "speech"
 
 
-def join_piped_chat_text(terminal: Terminal, words: str) -> str:
+def chat_text_with_pipe(terminal: Terminal, words: str) -> str:
     """Return the words followed by the text of the pipe, if there is one; `-` is that text alone.
 
     Raises Invalid if the pipe has no text.
@@ -57,12 +57,12 @@ class ScriptSpeaker:
         self._attachments = attachments
         self._place = place
         self._name = name
-        self._patience = terminal_retry_policy(terminal, terminal.print_note_text)
+        self._patience = retry_policy_shown_on_terminal(terminal, terminal.print_note_text)
         self._session_id = ""
 
     def say(self, text: str) -> ExitCode:
         """Send a message and print its replies; returns what became of its turns."""
-        text = check_terminal_message(self._terminal, text)
+        text = clean_message_from_terminal(self._terminal, text)
         self._session_id = self._session_id or self._place()
         # They go with the first message.
         parts = self._attachments.upload(self._session_id) if self._attachments else ()
@@ -82,7 +82,7 @@ class ScriptSpeaker:
         """
         codes = list(self._codes(_standard_input(self._terminal).lines()))
         if not codes:
-            check_terminal_message(self._terminal, "")
+            clean_message_from_terminal(self._terminal, "")
         return next((code for code in codes if code is not ExitCode.OK), ExitCode.OK)
 
     def _codes(self, lines: Iterable[str | OpenCrabError]) -> "Iterable[ExitCode]":

@@ -44,10 +44,10 @@ def show_session(
     if terminal.options.json:
         terminal.json({**found, "lines": lines})
         return
-    from opencrab.gateways.cli.terminal.lines import draw_session_line
+    from opencrab.gateways.cli.terminal.lines import draw_session_line_on_terminal
 
     for line in lines:
-        draw_session_line(terminal, line)
+        draw_session_line_on_terminal(terminal, line)
     if found.get("members"):
         terminal.print_sentence("session_members", members=", ".join(found["members"]))
     if found.get("speaks_freely"):
@@ -81,7 +81,7 @@ def end_session(terminal: Terminal, session: SessionId) -> None:
 
 
 @cli_command
-def invite(
+def invite_to_conversation(
     terminal: Terminal,
     session: SessionId,
     principal: Annotated[
@@ -94,7 +94,7 @@ def invite(
 
 
 @cli_command
-def uninvite(
+def uninvite_from_conversation(
     terminal: Terminal,
     session: SessionId,
     principal: Annotated[
@@ -121,7 +121,7 @@ def let_conversation_speak_freely(
 
 
 @cli_command
-def mentor_conversation(
+def give_guidance_in_session(
     terminal: Terminal,
     session: SessionId,
     text: Annotated[str, cli_argument("The guidance.", "TEXT")],

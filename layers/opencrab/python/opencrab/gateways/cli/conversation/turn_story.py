@@ -10,7 +10,7 @@ from rich.text import Text
 from opencrab.domain.amounts import format_micro_usd
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
-from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_terminal_line
 
@@ -20,7 +20,7 @@ _LINES = 200
 _MARKS = {"completed": "✓", "running": "…", "pending": "…", "waiting": "?"}
 
 
-def print_conversation_turn_story(terminal: Terminal, turn: dict[str, Any]) -> None:
+def print_turn_of_conversation(terminal: Terminal, turn: dict[str, Any]) -> None:
     """Print a whole turn: its trigger, thoughts, tool calls, cost and outcome."""
     lines = _lines(terminal, turn)
     _begin(terminal, turn, lines)
@@ -30,7 +30,7 @@ def print_conversation_turn_story(terminal: Terminal, turn: dict[str, Any]) -> N
     for line in lines:
         if line["turn_id"] == turn["id"] and line["kind"] != "approval":
             terminal.draw(Text(f"» {clean_terminal_text(line['speaker_name'])}", style="bold cyan"))
-            terminal.draw(indent_terminal_text(render_markdown(line["text"])))
+            terminal.draw(indent_terminal_text(render_markdown_for_terminal(line["text"])))
     _end(terminal, turn, told=any(line["text"] == turn["note"] for line in lines))
 
 
@@ -52,7 +52,9 @@ def _begin(terminal: Terminal, turn: dict[str, Any], lines: list[dict[str, Any]]
     for line in lines:
         if line["message_id"] == turn["message_id"] and not line["from_agent"]:
             terminal.draw(
-                indent_terminal_text(render_markdown(f"{line['speaker_name']}: {line['text']}"))
+                indent_terminal_text(
+                    render_markdown_for_terminal(f"{line['speaker_name']}: {line['text']}")
+                )
             )
 
 

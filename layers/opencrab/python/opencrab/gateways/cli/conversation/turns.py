@@ -53,15 +53,15 @@ def list_conversation_turns(
 
 
 @cli_command
-def show_turn(terminal: Terminal, turn: TurnId) -> None:
+def show_turn_of_session(terminal: Terminal, turn: TurnId) -> None:
     """Show what happened in a turn, step by step."""
     story = terminal.client.get("turns", turn)
     if terminal.options.json:
         terminal.json(story)
         return
-    from opencrab.gateways.cli.conversation.turn_story import print_conversation_turn_story
+    from opencrab.gateways.cli.conversation.turn_story import print_turn_of_conversation
 
-    print_conversation_turn_story(terminal, story)
+    print_turn_of_conversation(terminal, story)
 
 
 @cli_command

@@ -8,7 +8,7 @@ import typer
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
-from opencrab.gateways.cli.terminal.input import confirm_or_refuse
+from opencrab.gateways.cli.terminal.input import confirm_on_terminal
 from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.options import RelayWay
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -49,7 +49,7 @@ def register_discord_commands(
         _draw_difference(terminal, found)
     if changes:
         question, needed = terminal.words("discord_really_register"), "discord_yes_needed"
-        if not confirm_or_refuse(terminal, question, yes=yes, needed=needed, default=True):
+        if not confirm_on_terminal(terminal, question, yes=yes, needed=needed, default=True):
             terminal.print_sentence("discord_not_registered")
             return
         body = {} if guild is None else {"guild_id": guild}
@@ -58,7 +58,7 @@ def register_discord_commands(
 
 
 @cli_command
-def show_bot_invite_links(terminal: Terminal) -> None:
+def show_discord_invite_links(terminal: Terminal) -> None:
     """Show the links that invite the bot."""
     links = terminal.client.get("discord", "invite")
     if terminal.options.json:
@@ -87,7 +87,7 @@ def check_discord_bot_setup(terminal: Terminal) -> None:
 
 
 @cli_command_with(_LISTS)
-def presence(
+def show_or_change_discord_presence(
     terminal: Terminal,
     /,
     agent: AgentName,
@@ -153,9 +153,9 @@ def run_discord_relay_command(terminal: Terminal) -> None:
 
 COMMANDS = {
     "register": register_discord_commands,
-    "invite": show_bot_invite_links,
+    "invite": show_discord_invite_links,
     "doctor": check_discord_bot_setup,
-    "agent": presence,
+    "agent": show_or_change_discord_presence,
     "relay": run_discord_relay_command,
 }
 

@@ -12,9 +12,9 @@ from opencrab.domain.errors import NotFound, OpenCrabError, Refused, Unauthentic
 from opencrab.gateways.cli.doctor.server_checks import (
     CheckVerdict,
     Finding,
-    check_clock,
-    check_setup,
-    time_of_server,
+    check_clock_by_doctor,
+    check_setup_by_doctor,
+    server_time_for_doctor,
 )
 from opencrab.gateways.cli.terminal.arguments import cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
@@ -50,7 +50,7 @@ def doctor(
     ] = False,
 ) -> None:
     """Check the installation, and say how to fix what does not work."""
-    findings = list(run_doctor_checks(terminal, ask_models=ask_models))
+    findings = list(_run_doctor_checks(terminal, ask_models=ask_models))
     if terminal.options.json:
         terminal.json([asdict(finding) for finding in findings])
     else:
@@ -60,7 +60,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def run_doctor_checks(terminal: Terminal, *, ask_models: bool = False) -> Iterator[Finding]:
+def _run_doctor_checks(terminal: Terminal, *, ask_models: bool = False) -> Iterator[Finding]:
     """Run every check, and stop where the following ones depend on one that failed.
 
     Where no server answers, the data folder is checked instead.
@@ -100,8 +100,8 @@ def run_doctor_checks(terminal: Terminal, *, ask_models: bool = False) -> Iterat
 def _of_setup(terminal: Terminal, setup: dict[str, Any]) -> Iterator[Finding]:
     there = _time_there(terminal, setup)
     now = terminal.options.now
-    yield from check_clock(terminal.words, now() if now else None, there)
-    yield from check_setup(terminal.words, setup, there)
+    yield from check_clock_by_doctor(terminal.words, now() if now else None, there)
+    yield from check_setup_by_doctor(terminal.words, setup, there)
 
 
 def _of_server(terminal: Terminal, *, ask_models: bool) -> tuple[Finding, ...]:
@@ -143,7 +143,7 @@ def _without_repeats(findings: Iterable[Finding], checks: tuple[Finding, ...]) -
 
 def _time_there(terminal: Terminal, setup: dict[str, Any]) -> datetime | None:
     """Return the server's time from its answer, or from the Date header."""
-    return time_of_server(setup.get("now")) or time_of_server(terminal.client.dated)
+    return server_time_for_doctor(setup.get("now")) or server_time_for_doctor(terminal.client.dated)
 
 
 def _of_agents(terminal: Terminal, agents: list[dict[str, Any]]) -> Finding:

@@ -41,7 +41,7 @@ class Finding:
     cure: str = ""
 
 
-def check_setup(
+def check_setup_by_doctor(
     words: SentenceCatalog, setup: Mapping[str, Any], now: datetime | None
 ) -> Iterator[Finding]:
     """Check the setup that the server reports; `now` is the server's time, if known."""
@@ -57,7 +57,7 @@ def check_setup(
         yield Finding("setup", CheckVerdict.NOTE, detail)
 
 
-def check_clock(
+def check_clock_by_doctor(
     words: SentenceCatalog, here: datetime | None, there: datetime | None
 ) -> Iterator[Finding]:
     """Compare this computer's clock with the server's, if both are known."""
@@ -71,7 +71,7 @@ def check_clock(
         yield Finding("clock", CheckVerdict.WELL, detail)
 
 
-def time_of_server(text: object) -> datetime | None:
+def server_time_for_doctor(text: object) -> datetime | None:
     """Parse a time from JSON or from an HTTP header; None for anything else."""
     if not isinstance(text, str):
         return None
@@ -141,7 +141,7 @@ def _of_heartbeat(
 ) -> Iterator[Finding]:
     if not isinstance(heartbeat, Mapping):
         return
-    last = time_of_server(heartbeat.get("at"))
+    last = server_time_for_doctor(heartbeat.get("at"))
     if last is None:
         yield Finding("heartbeat", CheckVerdict.NOTE, words("beat_none"), words("beat_none_cure"))
     elif now is not None:
@@ -157,7 +157,7 @@ def _of_backups(words: SentenceCatalog, backups: Mapping[str, Any]) -> Iterator[
     if backups.get("ok") is True:
         yield Finding("backups", CheckVerdict.WELL, words("backups_ok"))
     elif backups.get("ok") is False:
-        failed = time_of_server(backups.get("failed_at"))
+        failed = server_time_for_doctor(backups.get("failed_at"))
         at = "?" if failed is None else format_time_for_terminal(failed.isoformat())
         detail = words("backups_failed", at=at, problem=backups.get("problem"))
         cure = words("backups_cure", cure=backups.get("cure"))

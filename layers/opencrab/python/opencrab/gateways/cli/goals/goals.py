@@ -99,7 +99,7 @@ def abandon_goal(
 @cli_command
 def explain_goals(terminal: Terminal, agent: AgentName) -> None:
     """Show the priority of each open goal and how it is computed."""
-    from opencrab.gateways.cli.terminal.tables import draw_table
+    from opencrab.gateways.cli.terminal.tables import draw_table_on_terminal
 
     found, words = find_agent_for_terminal(terminal, agent), terminal.words
     every = terminal.client.items("agents", found["id"], "goals", explain=1)
@@ -113,7 +113,7 @@ def explain_goals(terminal: Terminal, agent: AgentName) -> None:
         return
     rows = [(goal["id"], goal["name"], *_numbers(goal["score"])) for goal in goals]
     heads = [*terminal.column_headings("id", "name", "priority"), *map(words.term, _TERMS)]
-    draw_table(terminal.console, heads, rows)
+    draw_table_on_terminal(terminal.console, heads, rows)
 
 
 COMMANDS = {

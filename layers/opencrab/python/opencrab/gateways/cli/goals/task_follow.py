@@ -22,9 +22,9 @@ from opencrab.gateways.cli.scripting.exit_code import ExitCode, exit_code_of_tas
 from opencrab.gateways.cli.terminal.approval_call import print_approval_call_on_terminal
 from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import TRIES
-from opencrab.gateways.cli.terminal.input import ask_line, ask_yes_or_no
+from opencrab.gateways.cli.terminal.input import ask_line_on_terminal, ask_yes_or_no_on_terminal
 from opencrab.gateways.cli.terminal.lookup import AgentView
-from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import truncate_terminal_line, visible_terminal_text
 
@@ -46,15 +46,15 @@ def follow_goal_task(terminal: Terminal, agent: AgentView, task: TaskView) -> No
     if terminal.options.json:
         terminal.json(task)
     else:
-        print_task_end(terminal, agent, task)
+        print_end_of_goal_task(terminal, agent, task)
     raise typer.Exit(exit_code_of_task(task["status"]))
 
 
-def print_task_end(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
+def print_end_of_goal_task(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
     """Print the report of a task, or what it waits for and how to continue it."""
     name, task_id = agent["name"], task["id"]
     if task["report"] and terminal.interactive:
-        terminal.draw(indent_terminal_text(render_markdown(task["report"])))
+        terminal.draw(indent_terminal_text(render_markdown_for_terminal(task["report"])))
     elif task["report"]:
         terminal.line(task["report"])
     for what in _untold(task):
@@ -156,7 +156,7 @@ class _Follower:
         _tell_question(self._terminal, asked)
         try:
             hashed = print_approval_call_on_terminal(self._terminal, asked["approval_id"])
-            approved = ask_yes_or_no(self._terminal.words("may_it"), default=False)
+            approved = ask_yes_or_no_on_terminal(self._terminal.words("may_it"), default=False)
             body = {"approved": approved, "argument_hash": hashed}
             self._terminal.client.post("approvals", asked["approval_id"], "decide", body=body)
         except (Refused, Conflict) as error:
@@ -170,7 +170,7 @@ class _Follower:
             raise typer.Exit(ExitCode.INTERRUPTED)
         self._terminal.line()
         try:
-            answer = ask_line(self._terminal.words("task_interrupted"), "l").casefold()
+            answer = ask_line_on_terminal(self._terminal.words("task_interrupted"), "l").casefold()
         except (KeyboardInterrupt, EOFError):
             self._terminal.line()
             answer = ""

@@ -96,7 +96,7 @@ def draw_goal_task(terminal: Terminal, task: TaskView, *, details: bool = False)
     for row in _plan(words, task):
         terminal.draw(indent_terminal_text(row))
     for deed in task["actions"]:
-        terminal.draw(indent_terminal_text(tool_call_text(deed)))
+        terminal.draw(indent_terminal_text(action_text_in_goal_panel(deed)))
         for text in _tool_call_lines(deed) if details else ():
             terminal.draw(Padding.indent(Text(clean_terminal_text(text), style="dim"), 4))
     if task["thinking"]:
@@ -111,12 +111,12 @@ def goal_task_figures(words: SentenceCatalog, task: TaskView) -> str:
         "money": format_micro_usd(task["spent_micro_usd"]),
     }
     if not task["tasks_total"]:
-        return words("task_steps" if is_task_over(task) else "task_unplanned", **numbers)
+        return words("task_steps" if _is_task_over(task) else "task_unplanned", **numbers)
     place = min(task["tasks_over"] + (not task["over"]), task["tasks_total"])
     return words("task_figures", task=place, tasks=task["tasks_total"], **numbers)
 
 
-def is_task_over(task: TaskView) -> bool:
+def _is_task_over(task: TaskView) -> bool:
     """True if nothing more will be done for a task."""
     return task["status"] in {"completed", "answered", "abandoned"}
 
@@ -138,7 +138,7 @@ def _rows(
     if deeds or running:
         yield Text()
     yield from map(
-        tool_call_text, [deed for deed in deeds if deed["mark"] != "running"][-_ACTIONS:]
+        action_text_in_goal_panel, [deed for deed in deeds if deed["mark"] != "running"][-_ACTIONS:]
     )
     if running:
         yield Spinner("dots", text=Text(clean_terminal_text(current["sentence"])), style="cyan")
@@ -164,7 +164,7 @@ def _plan(words: SentenceCatalog, task: TaskView) -> Iterator[Text]:
         yield Text(clean_terminal_text(f"{mark} {part['id']} {part['name']}{more}"), style=style)
 
 
-def tool_call_text(deed: TaskView) -> Text:
+def action_text_in_goal_panel(deed: TaskView) -> Text:
     """Return an action in one line: its mark, what it does, how long it took, and why."""
     mark, style = MARKS.get(deed["mark"], "·"), _STYLES.get(deed["mark"], "")
     row = Text(f"{mark} ", style=style).append(

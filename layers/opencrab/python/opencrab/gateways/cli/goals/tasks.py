@@ -42,11 +42,11 @@ def run_goal_task(
 ) -> None:
     """Let an agent plan and carry out an instruction, and watch it."""
     from opencrab.gateways.cli.goals.task_follow import follow_goal_task
-    from opencrab.gateways.cli.terminal.exchange import check_terminal_message
+    from opencrab.gateways.cli.terminal.exchange import clean_message_from_terminal
 
     found = find_agent_for_terminal(terminal, agent)
     given = {
-        "instruction": check_terminal_message(terminal, instruction),
+        "instruction": clean_message_from_terminal(terminal, instruction),
         "name": name,
         "budget_usd": budget,
     }
@@ -80,7 +80,7 @@ def show_task(
     ] = False,
 ) -> None:
     """Show the progress of a task; default: the newest."""
-    from opencrab.gateways.cli.goals.task_follow import follow_goal_task, print_task_end
+    from opencrab.gateways.cli.goals.task_follow import follow_goal_task, print_end_of_goal_task
     from opencrab.gateways.cli.goals.task_panel import draw_goal_task
 
     found = find_agent_for_terminal(terminal, agent)
@@ -91,7 +91,7 @@ def show_task(
         terminal.json(shown)
     else:
         draw_goal_task(terminal, shown, details=details)
-        print_task_end(terminal, found, shown)
+        print_end_of_goal_task(terminal, found, shown)
 
 
 @cli_command
@@ -133,11 +133,11 @@ def steer_goal_task(
     ],
 ) -> None:
     """Send a message that the agent reads before its next step."""
-    from opencrab.gateways.cli.terminal.exchange import check_terminal_message
+    from opencrab.gateways.cli.terminal.exchange import clean_message_from_terminal
 
     first, *more = words
     task = first if more and _TASK.fullmatch(first) else None
-    text = check_terminal_message(terminal, " ".join(words if task is None else more))
+    text = clean_message_from_terminal(terminal, " ".join(words if task is None else more))
     found = find_agent_for_terminal(terminal, agent)
     task = task or _only(terminal, found, _OPEN)
     steered = terminal.client.post(

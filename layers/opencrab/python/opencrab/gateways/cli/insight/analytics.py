@@ -10,7 +10,7 @@ from opencrab.gateways.cli.terminal.amounts import (
     format_dollars_for_terminal,
     format_estimate_for_terminal,
     format_percent_for_terminal,
-    format_seconds,
+    format_seconds_for_terminal,
     terminal_effect_text,
 )
 from opencrab.gateways.cli.terminal.arguments import (
@@ -160,7 +160,7 @@ def _skills(terminal: Terminal, shown: Found) -> None:
 
 
 def _llm(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.terminal.tables import draw_table
+    from opencrab.gateways.cli.terminal.tables import draw_table_on_terminal
 
     words, analysis = terminal.words, shown["analysis"]
     _period(terminal, analysis["since"], shown["as_of"])
@@ -171,11 +171,11 @@ def _llm(terminal: Terminal, shown: Found) -> None:
     heads = terminal.column_headings("calls", "failed", "cost", "latency", "quality", "per_dollar")
     group = words(f"head_{analysis['group_by']}")
     rows = [(words.term(key), *_figures(terminal, of)) for key, of in analysis["groups"].items()]
-    draw_table(terminal.console, [group, *heads], rows)
+    draw_table_on_terminal(terminal.console, [group, *heads], rows)
     by_task = [
         (*_task(terminal, key), *_figures(terminal, of)) for key, of in analysis["tasks"].items()
     ]
-    draw_table(
+    draw_table_on_terminal(
         terminal.console, [*terminal.column_headings("for", "model"), *heads], by_task[:_LISTED]
     )
     _print_learning(terminal, shown)
@@ -267,7 +267,7 @@ def _totals(terminal: Terminal, of: Found) -> None:
         input=format_count_for_terminal(of["input_tokens"]),
         output=format_count_for_terminal(of["output_tokens"]),
         cost=format_dollars_for_terminal(of["cost_micro_usd"]),
-        latency=format_seconds(of["mean_latency_ms"]),
+        latency=format_seconds_for_terminal(of["mean_latency_ms"]),
     )
 
 
@@ -278,7 +278,7 @@ def _figures(terminal: Terminal, of: Found) -> tuple[str, ...]:
         format_count_for_terminal(of["calls"]),
         format_count_for_terminal(of["failed"]),
         format_dollars_for_terminal(of["cost_micro_usd"]),
-        format_seconds(of["mean_latency_ms"]),
+        format_seconds_for_terminal(of["mean_latency_ms"]),
         format_estimate_for_terminal(terminal.words, of["quality"]),
         terminal.words("ground_free") if worth == "free" else clean_terminal_text(per_dollar),
     )

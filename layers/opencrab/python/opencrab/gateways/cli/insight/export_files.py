@@ -106,7 +106,7 @@ class HistoryFile:
         return b""
 
 
-def write_agent_state_file(directory: Path, state: dict[str, Any]) -> Path:
+def write_insight_state_file(directory: Path, state: dict[str, Any]) -> Path:
     """Replace the whole state file: indented by two spaces, UTF-8, no byte order mark."""
     path = directory / STATE
     _replace(path, json.dumps(state, ensure_ascii=False, indent=2) + "\n")

@@ -21,7 +21,7 @@ PaneView = dict[str, Any]
 
 
 @cli_command
-def watch(
+def watch_insight_panes(
     terminal: Terminal,
     agent: AnyAgent = None,
     *,
@@ -31,10 +31,13 @@ def watch(
     tasks: Annotated[bool, cli_option("Expand the plan's goals into tasks.")] = False,
 ) -> None:
     """Watch an agent live: chat, cli, plan, inspector and vitals; or a session."""
-    from opencrab.gateways.cli.insight.session_watch import live_session_events, watch_session
+    from opencrab.gateways.cli.insight.session_watch import (
+        insight_events_of_session,
+        watch_insight_of_session,
+    )
 
     if session is not None and agent is None:
-        watch_session(terminal, session, thoughts=thoughts, after=after)
+        watch_insight_of_session(terminal, session, thoughts=thoughts, after=after)
         return
     found = agent_named_on_terminal(terminal, agent)
 
@@ -46,7 +49,9 @@ def watch(
         for pane in look():
             terminal.json(pane)
         return
-    moments = _moments(terminal) if session is None else live_session_events(terminal, session)
+    moments = (
+        _moments(terminal) if session is None else insight_events_of_session(terminal, session)
+    )
     _follow(terminal, str(found["name"]), look, moments, unfolded=tasks)
 
 

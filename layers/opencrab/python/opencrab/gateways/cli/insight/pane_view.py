@@ -11,7 +11,7 @@ from rich.text import Text
 from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
-from opencrab.gateways.cli.terminal.tables import fact_table
+from opencrab.gateways.cli.terminal.tables import terminal_fact_table
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_terminal_line
 
@@ -108,6 +108,6 @@ def _mib(size: int) -> str:
 
 def _pairs(pairs: Iterator[Pair]) -> Table:
     known = ((name, value) for name, value in pairs if value not in (None, ""))
-    return fact_table(
+    return terminal_fact_table(
         (name, Text(truncate_terminal_line(value, _LINE * 2))) for name, value in known
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.exchange import TRIES
-from opencrab.gateways.cli.terminal.lines import draw_action, draw_speech_on_terminal
-from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
+from opencrab.gateways.cli.terminal.lines import draw_action_on_terminal, draw_speech_on_terminal
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 AGAIN_SECONDS = 1.0
@@ -18,12 +18,12 @@ PRIVATE = "speech,system,approval,inner_voice,action"
 Event = dict[str, Any]
 
 
-def watch_session(
+def watch_insight_of_session(
     terminal: Terminal, session_id: str, *, thoughts: bool, after: int | None
 ) -> None:
     """Show what happens in a session until the user leaves."""
     session = terminal.client.get("sessions", session_id)
-    told = live_session_events(terminal, session_id, thoughts=thoughts, after=after)
+    told = insight_events_of_session(terminal, session_id, thoughts=thoughts, after=after)
     try:
         if terminal.options.json or not terminal.out.isatty():
             for event in told:
@@ -38,7 +38,7 @@ def watch_session(
         return
 
 
-def live_session_events(
+def insight_events_of_session(
     terminal: Terminal, session_id: str, *, thoughts: bool = False, after: int | None = None
 ) -> Iterator[Event]:
     """Stream a session's events, each once, as long as the server can be reached."""
@@ -75,7 +75,7 @@ class EventPrinter:
         kind, metadata = event["type"], event.get("metadata", {})
         if kind == "RUN_ERROR":
             self._terminal.draw(
-                indent_terminal_text(render_markdown(event["message"])), style="yellow"
+                indent_terminal_text(render_markdown_for_terminal(event["message"])), style="yellow"
             )
             return
         if kind == "CUSTOM" and event["name"] == "gap":
@@ -91,11 +91,12 @@ class EventPrinter:
     def _line(self, pieces: list[Event], metadata: Event) -> None:
         kind, name = metadata["kind"], metadata["speakerName"]
         if kind == "action":
-            draw_action(self._terminal, _action(pieces, metadata))
+            draw_action_on_terminal(self._terminal, _action(pieces, metadata))
         elif kind == "inner_voice":
             text = _join_deltas(pieces)
             self._terminal.draw(
-                indent_terminal_text(render_markdown(f"({name}: {text})")), style="dim italic"
+                indent_terminal_text(render_markdown_for_terminal(f"({name}: {text})")),
+                style="dim italic",
             )
         else:
             agent = bool(metadata["fromAgent"])

@@ -8,7 +8,7 @@ from opencrab.gateways.cli.terminal.amounts import (
     format_dollars_for_terminal,
     format_estimate_for_terminal,
     format_percent_for_terminal,
-    format_seconds,
+    format_seconds_for_terminal,
 )
 from opencrab.gateways.cli.terminal.arguments import AgentName, PeriodOption, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
@@ -82,7 +82,7 @@ def _tasks(terminal: Terminal, tasks: list[Found]) -> None:
                     task["model"] if of == "now" else f"→ {task['other']}",
                     format_dollars_for_terminal(done["cost_micro_usd"]),
                     format_estimate_for_terminal(words, done["quality"]),
-                    format_seconds(done["latency_ms"]),
+                    format_seconds_for_terminal(done["latency_ms"]),
                 )
             )
     heads = ("for", "calls", "model", "cost", "quality", "latency")
@@ -111,7 +111,7 @@ def _totals(terminal: Terminal, shown: Found) -> None:
     if then["latency_ms"] is not None:
         terminal.print_sentence(
             "whatif_latency",
-            now=format_seconds(now["latency_ms"]),
-            then=format_seconds(then["latency_ms"]),
+            now=format_seconds_for_terminal(now["latency_ms"]),
+            then=format_seconds_for_terminal(then["latency_ms"]),
             share=format_percent_for_terminal(shown["latency_share"]),
         )

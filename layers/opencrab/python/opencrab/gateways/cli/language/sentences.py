@@ -53,7 +53,7 @@ def cli_languages(folder: Path = FOLDER) -> tuple[CliLanguage, ...]:
 
 
 @cache
-def cli_texts_in(tongue: str, folder: Path = FOLDER) -> Texts:
+def sentences_of_language(tongue: str, folder: Path = FOLDER) -> Texts:
     """Everything that is said in one language, by what it is: sentences, terms, help."""
     text = (folder / f"{tongue}.json").read_text(encoding="utf-8")
     texts: Texts = json.loads(text)
@@ -70,7 +70,9 @@ class SentenceCatalog:
     def __call__(self, key: str, **facts: object) -> str:
         """A sentence with its facts filled in."""
         text = self._text("sentences", key)
-        return (text if text is not None else cli_texts_in(EN)["sentences"][key]).format(**facts)
+        return (text if text is not None else sentences_of_language(EN)["sentences"][key]).format(
+            **facts
+        )
 
     def term(self, name: str) -> str:
         """A word of OpenCrab's own, such as a status; one that is not known stays as it is."""
@@ -82,4 +84,4 @@ class SentenceCatalog:
         return self._text("help", text) or text
 
     def _text(self, kind: str, key: str) -> str | None:
-        return cli_texts_in(self.tongue, self._folder).get(kind, {}).get(key)
+        return sentences_of_language(self.tongue, self._folder).get(kind, {}).get(key)

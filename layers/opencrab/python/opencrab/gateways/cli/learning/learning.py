@@ -11,7 +11,7 @@ from opencrab.gateways.cli.terminal.amounts import (
     format_dollars_for_terminal,
     format_estimate_for_terminal,
     format_percent_for_terminal,
-    format_seconds,
+    format_seconds_for_terminal,
     terminal_effect_text,
 )
 from opencrab.gateways.cli.terminal.arguments import AgentName, cli_option
@@ -47,7 +47,7 @@ class SpanOption(StrEnum):
 
 
 @cli_command
-def show_experiments(
+def show_learning_experiments(
     terminal: Terminal,
     agent: AgentName,
     *,
@@ -89,7 +89,7 @@ def steer_experiment(terminal: Terminal, agent: str, verb: str, subject: str) ->
 
 
 @cli_command
-def show_changes(
+def show_learned_changes(
     terminal: Terminal,
     agent: AgentName,
     *,
@@ -105,7 +105,7 @@ def show_changes(
         raise typer.BadParameter(terminal.words("one_change"), param_hint="--undo")
     wanted = undo or apply
     if wanted is not None:
-        decide_change(terminal, agent, "undo" if undo else "apply", wanted)
+        decide_learned_change(terminal, agent, "undo" if undo else "apply", wanted)
         return
     found = find_agent_for_terminal(terminal, agent)
     page = terminal.client.get("agents", found["id"], "changes", limit=_SHOWN)
@@ -120,7 +120,7 @@ def show_changes(
             terminal.print_sentence("only_newest", count=_SHOWN)
 
 
-def decide_change(terminal: Terminal, agent: str, verb: str, change: str) -> None:
+def decide_learned_change(terminal: Terminal, agent: str, verb: str, change: str) -> None:
     """Apply or undo a change, and print it."""
     place = ("agents", find_agent_for_terminal(terminal, agent)["id"], "changes", change, verb)
     terminal.show(terminal.client.post(*place), _change)
@@ -191,7 +191,7 @@ def _models(terminal: Terminal, each: Found) -> None:
             format_estimate_for_terminal(words, model["quality"]),
             format_estimate_for_terminal(words, model["off_policy"]),
             format_dollars_for_terminal(model["cost_micro_usd"]),
-            format_seconds(model["latency_ms"]),
+            format_seconds_for_terminal(model["latency_ms"]),
         )
         for model in each["models"]
     ]
@@ -356,8 +356,8 @@ _LIMITS = ("mean", "low", "high")
 def _reason(terminal: Terminal, reason: str | None) -> str:
     """Return the reason in the words of the learning report."""
     from opencrab.domain.value import Language
-    from opencrab.engine.learning.report.phrases import report_reason_phrase
+    from opencrab.engine.learning.report.phrases import learning_reason_phrase
 
     if not reason:
         return ""
-    return report_reason_phrase(reason, Language(terminal.options.language.for_agents))
+    return learning_reason_phrase(reason, Language(terminal.options.language.for_agents))

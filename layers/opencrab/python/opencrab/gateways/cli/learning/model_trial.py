@@ -16,12 +16,12 @@ from opencrab.gateways.cli.terminal.amounts import (
     format_dollars_for_terminal,
     format_estimate_for_terminal,
     format_percent_for_terminal,
-    format_seconds,
+    format_seconds_for_terminal,
     parse_terminal_amount,
 )
 from opencrab.gateways.cli.terminal.arguments import Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.input import ask_yes_or_no
+from opencrab.gateways.cli.terminal.input import ask_yes_or_no_on_terminal
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -32,7 +32,7 @@ _MODELS = 10
 
 
 @cli_command
-def eval_models(
+def run_learning_trial_of_models(
     terminal: Terminal,
     *,
     persona: Annotated[str, cli_option("The agent: an id or name.", "AGENT")],
@@ -59,7 +59,7 @@ def eval_models(
     terminal.show(trial.run(wanted), _draw)
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"models": eval_models}
+COMMANDS: dict[str, Callable[..., None]] = {"models": run_learning_trial_of_models}
 
 
 def _budget(terminal: Terminal, text: str) -> int:
@@ -99,13 +99,13 @@ def _agree(
         most=format_dollars_for_terminal(most),
         budget=format_dollars_for_terminal(budget),
     )
-    if not ask_yes_or_no(terminal.words("eval_really"), default=False):
+    if not ask_yes_or_no_on_terminal(terminal.words("eval_really"), default=False):
         terminal.print_sentence("eval_not_run")
         raise typer.Exit
 
 
 def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
-    from opencrab.gateways.cli.terminal.tables import draw_table
+    from opencrab.gateways.cli.terminal.tables import draw_table_on_terminal
 
     words, models = terminal.words, found["models"]
     rows = [
@@ -114,7 +114,7 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
             format_estimate_for_terminal(words, each["score"]),
             f"{each['scored']} / {len(each['tasks'])}",
             format_dollars_for_terminal(each["cost_micro_usd"]),
-            format_seconds(each["latency_ms"]),
+            format_seconds_for_terminal(each["latency_ms"]),
             each["calls"],
             each["failed"] or "",
         )
@@ -131,7 +131,7 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
         for place, task in enumerate(models[0]["tasks"])
     ]
     columns = [*terminal.column_headings("task_id"), *(each["model"] for each in models)]
-    draw_table(terminal.console, columns, by_task)
+    draw_table_on_terminal(terminal.console, columns, by_task)
     if any(task["score"] is None for each in models for task in each["tasks"]):
         terminal.print_sentence("eval_unscored", mark=UNKNOWN)
     terminal.print_sentence(

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.domain.errors import Conflict
-from opencrab.domain.statistics.confidence import estimate_mean, moment_sums
+from opencrab.domain.statistics.confidence import estimate_mean, sample_moment_sums
 from opencrab.gateways.cli.learning.model_trial_tasks import TrialTask
-from opencrab.gateways.cli.terminal.exchange import Exchange, terminal_retry_policy
+from opencrab.gateways.cli.terminal.exchange import Exchange, retry_policy_shown_on_terminal
 from opencrab.gateways.cli.terminal.lookup import AgentView
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -79,7 +79,7 @@ class ModelTrial:
 
     def _answer(self, exchange: Exchange) -> tuple[str, str]:
         """Return the turn's status and reply; cancels a turn that waits for approval."""
-        patience = terminal_retry_policy(self.terminal, self.terminal.print_note_text)
+        patience = retry_policy_shown_on_terminal(self.terminal, self.terminal.print_note_text)
         while True:
             patience.ask(exchange)
             if not exchange.pending:
@@ -156,7 +156,7 @@ class ModelTrial:
 
 def _totals(tasks: Sequence[Found], rows: Sequence[Found]) -> Found:
     scores = [task["score"] for task in tasks if task["score"] is not None]
-    known = estimate_mean(moment_sums(scores))
+    known = estimate_mean(sample_moment_sums(scores))
     times = [task["latency_ms"] for task in tasks if task["latency_ms"] is not None]
     return {
         "score": None if known is None else known.model_dump(),

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Annotated
 
 from opencrab.gateways.cli.learning.learning import (
-    decide_change,
+    decide_learned_change,
     run_learning_review,
-    show_changes,
-    show_experiments,
+    show_learned_changes,
+    show_learning_experiments,
     steer_experiment,
 )
 from opencrab.gateways.cli.terminal.arguments import AgentName, IdList, cli_argument
@@ -31,7 +31,7 @@ def pin_learning_subject(terminal: Terminal, agent: AgentName, subject: Subject)
 
 
 @cli_command
-def unpin_subject(terminal: Terminal, agent: AgentName, subject: Subject) -> None:
+def unpin_learned_subject(terminal: Terminal, agent: AgentName, subject: Subject) -> None:
     """Unpin a subject."""
     steer_experiment(terminal, agent, "unpin", subject)
 
@@ -39,21 +39,21 @@ def unpin_subject(terminal: Terminal, agent: AgentName, subject: Subject) -> Non
 @cli_command
 def apply_change(terminal: Terminal, agent: AgentName, change: ChangeId) -> None:
     """Apply a proposed change."""
-    decide_change(terminal, agent, "apply", change)
+    decide_learned_change(terminal, agent, "apply", change)
 
 
 @cli_command
 def undo_change(terminal: Terminal, agent: AgentName, change: ChangeId) -> None:
     """Undo a change."""
-    decide_change(terminal, agent, "undo", change)
+    decide_learned_change(terminal, agent, "undo", change)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "experiments": show_experiments,
+    "experiments": show_learning_experiments,
     "stop": stop_experiment,
     "pin": pin_learning_subject,
-    "unpin": unpin_subject,
-    "changes": show_changes,
+    "unpin": unpin_learned_subject,
+    "changes": show_learned_changes,
     "apply": apply_change,
     "undo": undo_change,
     "run": run_learning_review,

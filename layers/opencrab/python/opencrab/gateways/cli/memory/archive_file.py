@@ -14,7 +14,7 @@ from typing import IO, Any
 from opencrab.domain.errors import Conflict
 from opencrab.engine.memory.archive.rows import ROW_KINDS
 from opencrab.engine.memory.archive.writer import ArchiveWriter
-from opencrab.gateways.cli.terminal.files import unusable_file_error
+from opencrab.gateways.cli.terminal.files import file_error_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _HELD_BYTES = 1 << 20
@@ -44,7 +44,7 @@ def new_file_for_terminal(terminal: Terminal, file: Path, *, replace: bool) -> I
         _require_free(terminal, file, replace=replace)
         part.replace(target)
     except OSError as error:
-        raise unusable_file_error(terminal, file, error) from error
+        raise file_error_for_terminal(terminal, file, error) from error
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
@@ -59,7 +59,7 @@ def _require_free(terminal: Terminal, file: Path, *, replace: bool) -> None:
         )
     if not file.is_file():
         # Such as a device, which a file must not take the place of.
-        raise unusable_file_error(terminal, file, OSError(EINVAL, strerror(EINVAL)))
+        raise file_error_for_terminal(terminal, file, OSError(EINVAL, strerror(EINVAL)))
 
 
 def write_memory_archive(

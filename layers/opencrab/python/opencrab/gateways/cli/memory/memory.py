@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.memory import archive, search
-from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, parse_memory_search_period
+from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, period_of_memory_search
 from opencrab.gateways.cli.terminal.arguments import (
     SESSIONS,
     IdList,
@@ -19,9 +19,9 @@ from opencrab.gateways.cli.terminal.arguments import (
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.input import (
-    ask_yes_or_no,
+    ask_yes_or_no_on_terminal,
     require_terminal_user,
-    text_from_argument_or_pipe,
+    terminal_text_argument_or_pipe,
 )
 from opencrab.gateways.cli.terminal.lookup import AgentView, agent_named_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -103,7 +103,9 @@ def add_memory(
 ) -> None:
     """Give an agent a memory to keep."""
     found = agent_named_on_terminal(terminal, agent)
-    content = text_from_argument_or_pipe(terminal, text, needed="memory_text_needed", option="TEXT")
+    content = terminal_text_argument_or_pipe(
+        terminal, text, needed="memory_text_needed", option="TEXT"
+    )
     given = {
         "content": content.strip(),
         "category": category,
@@ -116,7 +118,7 @@ def add_memory(
 
 
 @cli_command_with(PERIOD)
-def forget(
+def forget_in_memory(
     terminal: Terminal,
     /,
     memory: Annotated[
@@ -149,7 +151,7 @@ def forget(
     if not yes:
         require_terminal_user(terminal, "forget_needs_yes")
         _foretell(terminal, terminal.client.post(*place, "preview", body=wish))
-        if not ask_yes_or_no(_question(terminal, found, wish), default=False):
+        if not ask_yes_or_no_on_terminal(_question(terminal, found, wish), default=False):
             terminal.print_sentence("nothing_forgotten")
             return
     report, anything = _carried_out(terminal, place, wish)
@@ -162,11 +164,11 @@ def forget(
 
 
 COMMANDS = {
-    "search": search.search,
+    "search": search.search_memories,
     "list": list_memories,
     "show": show_memory,
     "add": add_memory,
-    "forget": forget,
+    "forget": forget_in_memory,
     "export": archive.export_memory,
     "import": archive.import_memory,
     "status": search.show_memory_status,
@@ -183,7 +185,7 @@ def _place(agent: AgentView) -> tuple[str, str, str, str]:
 def _period(terminal: Terminal, stretch: Mapping[str, str | None]) -> Wish:
     if stretch["since"] is None and stretch["until"] is None:
         return {}
-    ends = parse_memory_search_period(terminal, stretch)
+    ends = period_of_memory_search(terminal, stretch)
     return {"scope": "period", **{name: end for name, end in ends.items() if end is not None}}
 
 

@@ -80,7 +80,7 @@ _SHOWN = 400
 
 
 @cli_command_with(_FILTERS)
-def search(
+def search_memories(
     terminal: Terminal,
     /,
     query: Annotated[str, cli_argument("Words, or a question.", "QUERY")],
@@ -100,7 +100,7 @@ def search(
         "session_id": filters["session"],
         "kinds": filters["kind"] or None,
         "speaker": filters["speaker"],
-        **parse_memory_search_period(terminal, filters),
+        **period_of_memory_search(terminal, filters),
     }
     body = {name: value for name, value in given.items() if value is not None}
     items = terminal.client.post("agents", found["id"], "memory", "search", body=body)["items"]
@@ -161,7 +161,7 @@ def retry_memory_summary(
     terminal.print_result({"session_id": session}, "retry_begun")
 
 
-def parse_memory_search_period(
+def period_of_memory_search(
     terminal: Terminal, given: Mapping[str, str | None]
 ) -> dict[str, str | None]:
     """Return both ends of the period as the server takes them; raises BadParameter."""

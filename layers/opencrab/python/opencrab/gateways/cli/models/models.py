@@ -6,7 +6,7 @@ from opencrab.domain.amounts import format_micro_usd
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal.arguments import Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.input import ask_yes_or_no
+from opencrab.gateways.cli.terminal.input import ask_yes_or_no_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -51,7 +51,11 @@ def refresh_model_prices(
         prices = {name: dated.price.model_dump() for name, dated in newest.taken.items()}
         _draw_changes(terminal, models, prices)
         question = terminal.words("really_prices", count=len(prices))
-        if terminal.interactive and not yes and not ask_yes_or_no(question, default=True):
+        if (
+            terminal.interactive
+            and not yes
+            and not ask_yes_or_no_on_terminal(question, default=True)
+        ):
             terminal.print_sentence("prices_untouched")
             return
     rows = _upload_prices(terminal, newest, allow_lower=allow_lower)
@@ -64,7 +68,7 @@ def refresh_model_prices(
 
 
 @cli_command
-def list_providers(terminal: Terminal) -> None:
+def list_model_providers(terminal: Terminal) -> None:
     """List the model providers: which answer now, and what the others lack."""
     providers = list(terminal.client.items("llm", "providers"))
     if terminal.options.json:

@@ -21,7 +21,7 @@ SettingsFile = Annotated[
 ]
 
 
-def up(
+def run_server_on_this_computer(
     context: typer.Context,
     port: Annotated[
         int | None,

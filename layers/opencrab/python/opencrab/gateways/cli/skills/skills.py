@@ -8,9 +8,9 @@ from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.input import (
-    ask_yes_or_no,
+    ask_yes_or_no_on_terminal,
     require_terminal_user,
-    text_from_argument_or_pipe,
+    terminal_text_argument_or_pipe,
 )
 from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -64,7 +64,7 @@ def add_skill(
 ) -> None:
     """Give an agent a skill."""
     place = _place(terminal, agent)
-    guidance = text_from_argument_or_pipe(
+    guidance = terminal_text_argument_or_pipe(
         terminal, text, needed="skill_text_needed", option="--text"
     )
     body: dict[str, Any] = {
@@ -112,7 +112,7 @@ def approve_skill(
     if not yes:
         _tell(terminal, shown)
         question = terminal.words("really_approve", name=shown["name"])
-        if not ask_yes_or_no(question, default=False):
+        if not ask_yes_or_no_on_terminal(question, default=False):
             terminal.print_sentence("unchanged", name=shown["name"])
             return
     version = int(shown["version"]) if shown["kind"] == "acquired" else None

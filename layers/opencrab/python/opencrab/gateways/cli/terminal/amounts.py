@@ -36,7 +36,7 @@ def terminal_effect_text(words: SentenceCatalog, measure: Mapping[str, Any] | No
     return words("skill_effect", points=points, low=low, high=high)
 
 
-def format_seconds(milliseconds: float | None) -> str:
+def format_seconds_for_terminal(milliseconds: float | None) -> str:
     """A time in seconds, as exact as it needs to be."""
     if milliseconds is None:
         return UNKNOWN

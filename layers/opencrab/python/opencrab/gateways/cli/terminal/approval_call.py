@@ -42,12 +42,12 @@ def print_turn_call_on_terminal(terminal: Terminal, turn_id: str) -> str | None:
 def terminal_call_lines(terminal: Terminal, found: Mapping[str, Any]) -> Iterator[str]:
     """Return the whole call: its arguments, the change that it makes, and its hash."""
     # Loaded here, as most commands show no call.
-    from opencrab.domain.approvals.call_text import exact_arguments
+    from opencrab.domain.approvals.call_text import approval_call_arguments
 
     words = terminal.words
     if found["arguments"] is not None:
         yield words("head_arguments")
-        yield exact_arguments(found["arguments"])
+        yield approval_call_arguments(found["arguments"])
     if found.get("diff"):
         yield words("head_change")
         yield str(found["diff"])

@@ -103,7 +103,7 @@ def _existing_language(said: str | None) -> CliLanguage | None:
     return None if said is None else CliLanguage(said)
 
 
-def environment_options() -> Parameters:
+def terminal_environment_options() -> Parameters:
     """Return hidden options that only the environment sets: locale, editor, colours, and so on."""
     return {
         **cli_parameter(
@@ -174,7 +174,7 @@ def cli_command_with(
                 context.obj = replace(context.obj, **said)
                 return
             terminal = Terminal(replace(context.obj, **said))
-            print_new_name_on_terminal(context, terminal)
+            _print_new_name_on_terminal(context, terminal)
             with (
                 _exit_code_of_errors(terminal),
                 terminal_questions_allowed(allowed=terminal.interactive),
@@ -182,7 +182,7 @@ def cli_command_with(
                 values.update(_whole_ids(terminal, ids, values))
                 run(terminal, **values)  # type: ignore[call-arg]
 
-        return with_typer_signature(wrapper, own | shared)
+        return terminal_command_signature(wrapper, own | shared)
 
     return decorate
 
@@ -216,7 +216,7 @@ def _set_switch_name(found: inspect.Parameter) -> None:
             each.param_decls = (f"--{found.name.replace('_', '-')}",)
 
 
-def with_typer_signature(
+def terminal_command_signature(
     wrapper: Callable[..., None], parameters: Parameters
 ) -> Callable[..., None]:
     """Give a wrapper the signature that typer reads: a context and these parameters."""
@@ -232,7 +232,7 @@ def with_typer_signature(
     return wrapper
 
 
-def print_new_name_on_terminal(context: typer.Context, terminal: Terminal) -> None:
+def _print_new_name_on_terminal(context: typer.Context, terminal: Terminal) -> None:
     """Tell a person who typed an older name of a command the name of today; scripts are told none.
 
     The older names are in `command_tree/aliases.py`.

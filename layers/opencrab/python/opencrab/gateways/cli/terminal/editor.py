@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.gateways.cli.terminal.input import ask_yes_or_no
+from opencrab.gateways.cli.terminal.input import ask_yes_or_no_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
-def edit_in_editor(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
+def edit_in_terminal_editor(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
     """Let the user edit a value in their editor; raises Invalid if they give up."""
     with tempfile.TemporaryDirectory(prefix="opencrab-") as folder:
         path = Path(folder) / "agent.json"
@@ -29,7 +29,7 @@ def edit_in_editor(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
                     return changed
                 why = terminal.words("not_an_object")
             terminal.print_note("not_json", why=why)
-            if not ask_yes_or_no(terminal.words("edit_again"), default=True):
+            if not ask_yes_or_no_on_terminal(terminal.words("edit_again"), default=True):
                 raise Invalid(
                     terminal.words("not_json", why=why), cure=terminal.words("not_json_cure")
                 )

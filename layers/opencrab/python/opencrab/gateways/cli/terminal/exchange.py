@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.gateways.cli.connection.client import Client, new_idempotency_key
+from opencrab.gateways.cli.connection.client import Client, new_key_for_server_request
 from opencrab.gateways.cli.scripting.error_json import error_json_for_scripts
 from opencrab.gateways.cli.scripting.exit_code import WAITING
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -43,7 +43,7 @@ class Exchange:
     text: str
     speaker: str | None = None
     parts: tuple[dict[str, Any], ...] = ()
-    key: str = field(default_factory=new_idempotency_key)
+    key: str = field(default_factory=new_key_for_server_request)
     turn_ids: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
     replies: list[Reply] = field(default_factory=list)
@@ -157,7 +157,7 @@ class RetryPolicy:
         raise AssertionError("the last try either answers or raises")
 
 
-def terminal_retry_policy(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy:
+def retry_policy_shown_on_terminal(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy:
     """Return a retry policy that prints each retry."""
 
     def tell(attempt: int, error: Unavailable) -> None:
@@ -166,7 +166,7 @@ def terminal_retry_policy(terminal: Terminal, say: Callable[[str], None]) -> Ret
     return RetryPolicy(terminal.pause, tell)
 
 
-def check_terminal_message(terminal: Terminal, text: str) -> str:
+def clean_message_from_terminal(terminal: Terminal, text: str) -> str:
     """Return the text without control characters; raises Invalid if it is empty or too long."""
     text = clean_terminal_text(text)
     if not text.strip():

@@ -19,7 +19,7 @@ def write_file_for_terminal(
             terminal.words("place_taken", place=file), cure=terminal.words("place_taken_cure")
         ) from error
     except OSError as error:
-        raise unusable_file_error(terminal, file, error) from error
+        raise file_error_for_terminal(terminal, file, error) from error
 
 
 def read_file_for_terminal(terminal: Terminal, file: Path, most: int = -1) -> bytes:
@@ -28,10 +28,12 @@ def read_file_for_terminal(terminal: Terminal, file: Path, most: int = -1) -> by
         with file.open("rb") as opened:
             return opened.read(most)
     except OSError as error:
-        raise unusable_file_error(terminal, file, error) from error
+        raise file_error_for_terminal(terminal, file, error) from error
 
 
-def unusable_file_error(terminal: Terminal, file: str | PathLike[str], error: OSError) -> Invalid:
+def file_error_for_terminal(
+    terminal: Terminal, file: str | PathLike[str], error: OSError
+) -> Invalid:
     """Return the error for a path that cannot be read or written."""
     return Invalid(
         terminal.words("no_place", place=file, why=error.strerror or error),

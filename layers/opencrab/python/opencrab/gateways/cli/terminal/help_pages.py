@@ -57,7 +57,7 @@ _UNREADABLE = ("Input should", "Value error")
 _INVALID = re.compile(r"Invalid value for (?P<name>.*?): (?P<why>.*)", re.DOTALL)
 
 
-def terminal_usage_message(message: str, words: SentenceCatalog) -> str:
+def _terminal_usage_message(message: str, words: SentenceCatalog) -> str:
     """Translate typer's message about a command line."""
     if invalid := _INVALID.fullmatch(message):
         why = _message_from(_VALUES, invalid["why"], words)
@@ -81,7 +81,7 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
         context = self.ctx
         words = terminal_words_of_context(context)
         help_of = f"{context.command_path} {context.help_option_names[0]}"
-        message = terminal_usage_message(self.message, words)
+        message = _terminal_usage_message(self.message, words)
         hint = words("usage_try", command=help_of)
         if context.meta.get(_JSON):
             lines = [terminal_json_line({"error": error_json_for_scripts(USAGE, message, hint)})]

@@ -70,7 +70,7 @@ def _until_fence(line: str) -> str | None:
 
 
 @contextmanager
-def typing_hidden() -> Iterator[None]:
+def hide_terminal_typing() -> Iterator[None]:
     """Show nothing that is typed within the block, which redraws lines; the next prompt shows it.
 
     Ctrl-C works as ever, and drops what was typed.
@@ -121,31 +121,33 @@ def terminal_line_editing(history: Path) -> Iterator[None]:
             history.chmod(0o600)
 
 
-def ask_line(question: str, default: str = "") -> str:
+def ask_line_on_terminal(question: str, default: str = "") -> str:
     """Ask for a line; an empty one gives the default. Raises EOFError at the end of input."""
     shown = f" [{default}]" if default else ""
     return _ask(question, f"{shown}: ") or default
 
 
-def ask_one_of(terminal: Terminal, question: str, choices: Sequence[str], default: str) -> str:
+def ask_one_of_on_terminal(
+    terminal: Terminal, question: str, choices: Sequence[str], default: str
+) -> str:
     """Ask until the answer is one of the choices."""
     while True:
-        answer = ask_line(question, default)
+        answer = ask_line_on_terminal(question, default)
         if answer in choices:
             return answer
         terminal.print_sentence("one_of", choices=", ".join(choices))
 
 
-def ask_needed(terminal: Terminal, question: str) -> str:
+def ask_needed_on_terminal(terminal: Terminal, question: str) -> str:
     """Ask until the answer is not empty."""
     while True:
-        answer = ask_line(question)
+        answer = ask_line_on_terminal(question)
         if answer:
             return answer
         terminal.print_sentence("needed")
 
 
-def ask_yes_or_no(question: str, *, default: bool) -> bool:
+def ask_yes_or_no_on_terminal(question: str, *, default: bool) -> bool:
     """Ask until the answer is yes or no."""
     hint = "Y/n" if default else "y/N"
     while True:
@@ -156,14 +158,14 @@ def ask_yes_or_no(question: str, *, default: bool) -> bool:
             return answer in _YES
 
 
-def confirm_or_refuse(
+def confirm_on_terminal(
     terminal: Terminal, question: str, *, yes: bool, needed: str, default: bool = False
 ) -> bool:
     """Ask for confirmation unless `yes`; raises BadParameter if nobody is there to answer."""
     if yes:
         return True
     require_terminal_user(terminal, needed)
-    return ask_yes_or_no(question, default=default)
+    return ask_yes_or_no_on_terminal(question, default=default)
 
 
 def require_terminal_user(terminal: Terminal, needed: str) -> None:
@@ -172,7 +174,7 @@ def require_terminal_user(terminal: Terminal, needed: str) -> None:
         raise typer.BadParameter(terminal.words(needed), param_hint="--yes")
 
 
-def text_from_argument_or_pipe(
+def terminal_text_argument_or_pipe(
     terminal: Terminal, text: str | None, *, needed: str, option: str, empty: bool = False
 ) -> str:
     """Return the argument, or the piped input, which `-` names too.
@@ -189,7 +191,7 @@ def text_from_argument_or_pipe(
     return text
 
 
-def ask_number(terminal: Terminal, question: str, highest: int) -> int:
+def ask_number_on_terminal(terminal: Terminal, question: str, highest: int) -> int:
     """Ask until the answer is a number from 1 to `highest`."""
     while True:
         answer = _ask(question, f" [1-{highest}]: ")

@@ -6,21 +6,22 @@ from rich.padding import Padding
 from rich.text import Text
 
 from opencrab.domain.conversation.title import ATTACHED
-from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_terminal_line
 
 _ACTION_LENGTH = 200
 
 
-def draw_session_line(terminal: Terminal, line: dict[str, Any]) -> None:
+def draw_session_line_on_terminal(terminal: Terminal, line: dict[str, Any]) -> None:
     """Draw a line of a session: speech under its speaker's name, other kinds dim and short."""
     kind = line["kind"]
     if kind == "action":
-        draw_action(terminal, line)
+        draw_action_on_terminal(terminal, line)
     elif kind == "inner_voice":
         terminal.draw(
-            indent_terminal_text(render_markdown(f"({line['text']})")), style="dim italic"
+            indent_terminal_text(render_markdown_for_terminal(f"({line['text']})")),
+            style="dim italic",
         )
     else:
         name = line["speaker_name"] if line["text"] else terminal.words.term(line["speaker_name"])
@@ -50,11 +51,12 @@ def draw_speech_on_terminal(
 def _draw_speaker(terminal: Terminal, name: str, text: str, kind: str, *, agent: bool) -> None:
     terminal.draw(Text(clean_terminal_text(name), style="bold cyan" if agent else "bold"))
     terminal.draw(
-        indent_terminal_text(render_markdown(text)), style=None if kind == "speech" else "yellow"
+        indent_terminal_text(render_markdown_for_terminal(text)),
+        style=None if kind == "speech" else "yellow",
     )
 
 
-def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
+def draw_action_on_terminal(terminal: Terminal, line: dict[str, Any]) -> None:
     """Draw an action of an agent in one dim line."""
     terminal.draw(terminal_action_row(line))
 

@@ -24,7 +24,7 @@ _PART = 12
 """Columns of a word of wide characters that are never broken."""
 
 
-def render_markdown(text: str) -> Text:
+def render_markdown_for_terminal(text: str) -> Text:
     """Convert the simple Markdown of an agent's text to styles."""
     return Text("\n").join(_lines(clean_terminal_text(text).strip("\n")))
 
@@ -34,7 +34,9 @@ def indent_terminal_text(text: Text) -> Padding:
     return Padding.indent(text, 2)
 
 
-def draw_table(console: Console, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def draw_table_on_terminal(
+    console: Console, heads: Sequence[str], rows: Sequence[Sequence[object]]
+) -> None:
     """Draw a table; the first column, which names the item, is never wrapped.
 
     If the terminal is too narrow for the words of the other columns, each row is drawn as a block
@@ -78,7 +80,7 @@ def _blocks(console: Console, heads: Sequence[str], rows: Sequence[Sequence[obje
         console.print(Text(clean_terminal_text(first), style="bold"))
         for head, cell in zip(heads[1:], others, strict=True):
             if cell not in (None, ""):
-                console.print(indent_terminal_text(plain_table_cell(f"{head}: {cell}")))
+                console.print(indent_terminal_text(terminal_table_cell(f"{head}: {cell}")))
 
 
 def draw_fact_table_on_terminal(
@@ -91,23 +93,23 @@ def draw_fact_table_on_terminal(
     """
     known = [(name, value) for name, value in pairs if value not in (None, "", [], {})]
     shown = (
-        (name, Text(visible_terminal_text(v)) if exact else render_markdown(str(v)))
+        (name, Text(visible_terminal_text(v)) if exact else render_markdown_for_terminal(str(v)))
         for name, v in known
     )
-    console.print(fact_table(shown))
+    console.print(terminal_fact_table(shown))
 
 
-def fact_table(pairs: Iterable[tuple[str, Text]]) -> Table:
+def terminal_fact_table(pairs: Iterable[tuple[str, Text]]) -> Table:
     """Return a table of names and values in two columns."""
     drawn = Table(box=None, pad_edge=False, show_header=False)
     drawn.add_column(style="dim", no_wrap=True)
     drawn.add_column(overflow="fold")
     for name, value in pairs:
-        drawn.add_row(plain_table_cell(name), value)
+        drawn.add_row(terminal_table_cell(name), value)
     return drawn
 
 
-def plain_table_cell(text: object) -> Text:
+def terminal_table_cell(text: object) -> Text:
     """Return a text without control characters as a table cell."""
     return Text(clean_terminal_text(text))
 

@@ -170,9 +170,9 @@ class Terminal:
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Draw rows in a table with the headings of these names."""
-        from opencrab.gateways.cli.terminal.tables import draw_table
+        from opencrab.gateways.cli.terminal.tables import draw_table_on_terminal
 
-        draw_table(self.console, self.column_headings(*heads), rows)
+        draw_table_on_terminal(self.console, self.column_headings(*heads), rows)
 
     def print_fields(self, pairs: Sequence[tuple[str, object]], *, exact: bool = False) -> None:
         """Draw values beside the headings of these names; `exact` shows every character."""
@@ -187,6 +187,6 @@ class Terminal:
 
     def print_dim(self, text: str) -> None:
         """Draw a dim, indented line."""
-        from opencrab.gateways.cli.terminal.tables import indent_terminal_text, plain_table_cell
+        from opencrab.gateways.cli.terminal.tables import indent_terminal_text, terminal_table_cell
 
-        self.draw(indent_terminal_text(plain_table_cell(text)), style="dim")
+        self.draw(indent_terminal_text(terminal_table_cell(text)), style="dim")

@@ -26,7 +26,7 @@ _NAMES = {
 
 
 @cli_command
-def print_aws_usage_estimate(
+def estimate_aws_usage(
     terminal: Terminal,
     turns: Annotated[int, cli_option("Turns per month.", min=0, max=_MOST_TURNS)] = 1_000,
     model_seconds: Annotated[

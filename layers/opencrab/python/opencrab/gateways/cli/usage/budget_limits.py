@@ -14,7 +14,7 @@ _LIMITS = (
 
 
 @cli_command
-def set_usage_budget(
+def set_limits_of_usage(
     terminal: Terminal, limits: Annotated[list[str], cli_argument(_LIMITS, "NAME=USD...")]
 ) -> None:
     """Set limits of the budgets; the others stay."""
@@ -22,6 +22,6 @@ def set_usage_budget(
 
 
 @cli_command
-def reset_usage_budgets(terminal: Terminal) -> None:
+def reset_limits_of_usage(terminal: Terminal) -> None:
     """Reset all limits to the configuration."""
     change_usage_budgets(terminal, None, None, reset=True)

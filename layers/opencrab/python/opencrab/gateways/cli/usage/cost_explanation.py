@@ -23,7 +23,7 @@ _GROUNDS = (
 """Why a call cost what it did, as far as this program knows."""
 
 
-def print_usage_cost_explanation(terminal: Terminal, explanation: dict[str, Any]) -> None:
+def print_usage_costs_of_turn(terminal: Terminal, explanation: dict[str, Any]) -> None:
     """Print every call of a turn with its costs, the sums, and whether they match if complete."""
     words = terminal.words
     status = words.term(explanation["status"])

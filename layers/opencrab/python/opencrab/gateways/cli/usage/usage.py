@@ -135,9 +135,9 @@ def _explain(terminal: Terminal, turn: str) -> None:
     if terminal.options.json:
         terminal.json(explanation)
         return
-    from opencrab.gateways.cli.usage.cost_explanation import print_usage_cost_explanation
+    from opencrab.gateways.cli.usage.cost_explanation import print_usage_costs_of_turn
 
-    print_usage_cost_explanation(terminal, explanation)
+    print_usage_costs_of_turn(terminal, explanation)
 
 
 def _draw(
@@ -146,7 +146,7 @@ def _draw(
     reports: list[dict[str, Any]],
     by: GroupingOption | None,
 ) -> None:
-    from opencrab.gateways.cli.terminal.tables import draw_table
+    from opencrab.gateways.cli.terminal.tables import draw_table_on_terminal
 
     words = terminal.words
     rows: list[tuple[str, ...]] = []
@@ -164,7 +164,7 @@ def _draw(
         "agent", "calls", "failed", "input", "cached", "output", "cost"
     )
     total = (words("cost_total"), *([""] if group else []), *_figures(sums))
-    draw_table(terminal.console, [named[0], *group, *named[1:]], [*rows, total])
+    draw_table_on_terminal(terminal.console, [named[0], *group, *named[1:]], [*rows, total])
     _print_unconfirmed(terminal, sum(one.get("unconfirmed_micro_usd", 0) for one in totals))
     if not all(report["complete"] for report in reports):
         terminal.print_note("costs_incomplete")
@@ -197,7 +197,7 @@ def _cached_share(summary: dict[str, Any]) -> str:
 
 
 def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:
-    from opencrab.gateways.cli.terminal.tables import draw_table
+    from opencrab.gateways.cli.terminal.tables import draw_table_on_terminal
 
     words, limits, configured = terminal.words, shown["limits"], shown["configured"]
 
@@ -221,7 +221,7 @@ def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:
         for one in shown["drawn"]
     ]
     heads = [words("head_scope_budget"), words("head_drawn", day=shown["day"]), words("head_limit")]
-    draw_table(terminal.console, heads, drawn)
+    draw_table_on_terminal(terminal.console, heads, drawn)
     _print_unconfirmed(terminal, shown.get("unconfirmed_micro_usd", 0))
 
 

@@ -10,7 +10,7 @@ from opencrab.gateways.cli.terminal import files
 from opencrab.gateways.cli.terminal.arguments import AgentName, Force, Yes, cli_argument
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
-from opencrab.gateways.cli.terminal.input import confirm_or_refuse, text_from_argument_or_pipe
+from opencrab.gateways.cli.terminal.input import confirm_on_terminal, terminal_text_argument_or_pipe
 from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -74,7 +74,9 @@ def write_file(
     """Write a text, or piped input, to a file."""
     place = _place(terminal, agent, path)
     needed = "text_needed"
-    content = text_from_argument_or_pipe(terminal, text, needed=needed, option="TEXT", empty=True)
+    content = terminal_text_argument_or_pipe(
+        terminal, text, needed=needed, option="TEXT", empty=True
+    )
     _upload(terminal, place, content.encode(errors="replace"))
 
 
@@ -132,7 +134,7 @@ def delete_file(
     """Delete a file; its older versions are kept for a while."""
     place = _place(terminal, agent, path)
     question = terminal.words("really_delete", path=path)
-    if not confirm_or_refuse(terminal, question, yes=yes, needed="delete_needs_yes"):
+    if not confirm_on_terminal(terminal, question, yes=yes, needed="delete_needs_yes"):
         terminal.print_sentence("file_untouched")
         return
     terminal.client.delete(*place)
@@ -140,7 +142,7 @@ def delete_file(
 
 
 @cli_command
-def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
+def list_workspace_file_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
     """List the versions of a file, newest first."""
     place = _place(terminal, agent, path, "workspace-versions")
     versions: list[dict[str, Any]] = terminal.client.get(*place)["items"]
@@ -175,7 +177,7 @@ def delete_workspace_file_versions(
         question = terminal.words("really_delete_versions", path=path)
     else:
         question = terminal.words("really_delete_version", path=path, version=version)
-    if not confirm_or_refuse(terminal, question, yes=yes, needed="delete_versions_needs_yes"):
+    if not confirm_on_terminal(terminal, question, yes=yes, needed="delete_versions_needs_yes"):
         terminal.print_sentence("file_untouched")
         return
     deleted: dict[str, Any] = terminal.client.delete(*place, version=version)

@@ -67,7 +67,7 @@ def _bind_founders(
 ) -> dict[str, str]:
     """Create the founders that are missing and bind them; return their names by their keys."""
     from opencrab.domain.value import Language
-    from opencrab.engine.agents.presets import agent_from_preset, founder_presets, is_founder
+    from opencrab.engine.agents.presets import agent_from_preset, founder_presets, is_founder_preset
 
     language, names = Language(terminal.options.language.for_agents), dict[str, str]()
     asks = False
@@ -78,7 +78,7 @@ def _bind_founders(
         if agent is None:
             body = agent_from_preset(each, language).model_dump(mode="json", exclude_unset=True)
             agent = terminal.client.post("agents", body=body)
-        elif not is_founder(each, agent["identity"]["metadata"], agent["purpose"]):
+        elif not is_founder_preset(each, agent["identity"]["metadata"], agent["purpose"]):
             terminal.print_note("world_namesake", name=agent["name"])
             continue
         place = ("agents", agent["id"], "world")

@@ -21,11 +21,11 @@ _DOUBTS = {"account": "world_doubt_account", "prices": "world_doubt_prices"}
 def show_agent_world(terminal: Terminal, agent: AgentName) -> None:
     """Show an agent's place in its world: role, key, units, balance, prices, policy."""
     found = find_agent_for_terminal(terminal, agent)
-    terminal.show(terminal.client.get("agents", found["id"], "world"), draw_agent_world)
+    terminal.show(terminal.client.get("agents", found["id"], "world"), _draw_agent_world)
 
 
 @cli_command
-def bind_agent(
+def bind_agent_to_world(
     terminal: Terminal,
     agent: AgentName,
     world: Annotated[str, cli_argument("The world's id.", "WORLD")],
@@ -73,7 +73,7 @@ def trust_world(
     terminal.print_result(changed, key, name=found["name"], limit=limit)
 
 
-def draw_agent_world(terminal: Terminal, world: WorldView) -> None:
+def _draw_agent_world(terminal: Terminal, world: WorldView) -> None:
     """Draw an agent's place in its world."""
     account, trust, doubt = world["account"] or {}, world["trust"], world["doubt"]
     heard = world["heard_at"]
@@ -105,7 +105,7 @@ def _or_dash(value: object) -> str:
 
 COMMANDS = {
     "show": show_agent_world,
-    "bind": bind_agent,
+    "bind": bind_agent_to_world,
     "trust": trust_world,
     "demo": run_demo_world,
 }

@@ -51,12 +51,12 @@ def ack_of_command_interaction(command: str) -> dict[str, object]:
     return _thinking(ephemeral=command not in PUBLIC_COMMANDS)
 
 
-def ack_of_component() -> dict[str, object]:
+def discord_ack_of_button() -> dict[str, object]:
     """Acknowledge a button: its message will be updated."""
     return {"type": DEFERRED_UPDATE}
 
 
-def ack_of_form() -> dict[str, object]:
+def discord_ack_of_form() -> dict[str, object]:
     """Acknowledge a submitted form."""
     return _thinking(ephemeral=True)
 

@@ -15,15 +15,15 @@ from opencrab.domain.discord.community import (
     REPLY,
     InteractionReply,
     Person,
+    discord_authority,
     discord_channel,
-    member_authority,
 )
 from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.conversation.channel_bindings import open_channel_conversation
+from opencrab.engine.conversation.channel_bindings import open_conversation_of_channel
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from opencrab.engine.runtime import Runtime
@@ -32,15 +32,19 @@ from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
     Seen,
     agent_seen_again_on_discord,
-    channel_place,
-    channel_session_opening,
-    first_agent_here,
+    discord_channel_session_settings,
+    first_agent_in_discord_channel,
+    place_of_discord_channel,
     resolve_agent_on_discord,
     words_of_discord_option,
 )
 from opencrab.gateways.discord.interactions.interaction import Target
 from opencrab.gateways.discord.text.embeds import cut_discord_text, escape_discord_markdown
-from opencrab.gateways.discord.text.sentences import discord_sentence, no_words, quote_discord_lines
+from opencrab.gateways.discord.text.sentences import (
+    discord_sentence,
+    no_words_in_discord_option,
+    quote_discord_lines,
+)
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Payload
 from opencrab.ports.documents import Documents
@@ -83,7 +87,7 @@ def ask_about_message_by_interaction(asked: AgentQuery, target: Target) -> Paylo
     _admit(
         asked,
         _Said(f"{about}\n{quoted}", target.files, target.author),
-        lambda: first_agent_here(asked),
+        lambda: first_agent_in_discord_channel(asked),
     )
     return None
 
@@ -139,7 +143,7 @@ def ask_intent_of_interaction(
     return errand
 
 
-def replace_interaction_intent(
+def _replace_interaction_intent(
     facts: Documents, clock: Clock, reply: InteractionReply, errand: AskIntent
 ) -> AskIntent:
     """Replace the stored intent of an interaction for which nothing was done yet."""
@@ -178,13 +182,17 @@ def _admit(asked: AgentQuery, said: _Said, chosen: Callable[[], Seen]) -> None:
             asked, agent_seen_again_on_discord(runtime.home, str(errand.agent_id))
         )
         _into(
-            asked, replace_interaction_intent(runtime.home.facts, runtime.clock, reply, again), said
+            asked,
+            _replace_interaction_intent(runtime.home.facts, runtime.clock, reply, again),
+            said,
         )
 
 
 def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
-    session = open_channel_conversation(
-        asked.runtime, channel_place(asked), channel_session_opening(asked, seen)
+    session = open_conversation_of_channel(
+        asked.runtime,
+        place_of_discord_channel(asked),
+        discord_channel_session_settings(asked, seen),
     )
     return AskIntent(agent_id=seen[0].agent.id, session_id=session.id)
 
@@ -197,7 +205,7 @@ def _into(asked: AgentQuery, errand: AskIntent, said: _Said) -> None:
         metadata["discord_guild"] = reply.guild_id
     if said.quoting is not None:
         metadata[QUOTES] = said.quoting.principal_id
-    authority = member_authority(
+    authority = discord_authority(
         person, runtime.community, discord_presence(runtime.home.facts, agent_id)
     )
     message = Message(
@@ -221,15 +229,15 @@ def _parts(
         return (TextPart(text=said.text),)
     from opencrab.engine.discord.received_files import (  # noqa: PLC0415 - seldom needed
         SentMessage,
-        received_parts,
+        discord_message_parts,
     )
 
     sent = SentMessage(asked.reply.id, said.text, said.files, asked.person, authority, said.quoting)
-    return received_parts(asked.runtime, str(errand.session_id), str(errand.agent_id), sent)
+    return discord_message_parts(asked.runtime, str(errand.session_id), str(errand.agent_id), sent)
 
 
 def _to_remember(asked: AgentQuery) -> AskIntent:
-    seen = first_agent_here(asked)
+    seen = first_agent_in_discord_channel(asked)
     if asked.authority(seen[1]) not in {Authority.OWNER, Authority.USER}:
         name = escape_discord_markdown(seen[0].identity.name)
         raise Refused(discord_sentence(asked.language, "remember_refused", name=name))
@@ -241,5 +249,5 @@ def _message_text(asked: AgentQuery, target: Target) -> str:
     files = (discord_sentence(asked.language, "file", name=each.name) for each in target.files)
     said = "\n".join(filter(str.strip, (target.text, *files)))
     if not said:
-        raise no_words(asked.language, "message")
+        raise no_words_in_discord_option(asked.language, "message")
     return said

@@ -52,13 +52,13 @@ class Choices(Value):
     at: datetime
 
 
-def read_autocomplete_cache(facts: Documents) -> dict[str, Any] | None:
+def read_discord_autocomplete_cache(facts: Documents) -> dict[str, Any] | None:
     """Return the stored choices as JSON, or None."""
     fact = _stored_choices(facts)
     return None if fact is None else fact.body
 
 
-def refresh_autocomplete_choices(runtime: Runtime) -> bool:
+def refresh_discord_autocomplete(runtime: Runtime) -> bool:
     """Store the current choices, unless the stored ones are younger than a minute.
 
     Returns whether they were stored; if several processes do so at once, one succeeds.

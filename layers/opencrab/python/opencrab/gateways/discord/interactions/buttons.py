@@ -25,11 +25,11 @@ from opencrab.gateways.discord.interactions.interaction import Interaction, Show
 from opencrab.gateways.discord.interactions.stop_button import press_stop_button
 from opencrab.gateways.discord.text.embeds import (
     cut_discord_text,
+    discord_text_length,
     escape_discord_markdown,
-    utf16_length,
 )
 from opencrab.gateways.discord.text.sentences import CONTENT, discord_sentence
-from opencrab.gateways.discord.views.approvals import show_approval_review_view
+from opencrab.gateways.discord.views.approvals import show_approval_on_discord
 from opencrab.ports.discord import Payload
 
 log = logging.getLogger(__name__)
@@ -98,7 +98,7 @@ def _open(asked: AgentQuery, shown: Shown, approval_id: str) -> Payload | None:
         _close(asked, shown, approval_id, outcome)
         return {"content": outcome}
     try:
-        return show_approval_review_view(asked, approval)
+        return show_approval_on_discord(asked, approval)
     except Refused as error:
         raise Refused(discord_sentence(asked.language, "approval_refused")) from error
 
@@ -160,7 +160,7 @@ def _close(asked: AgentQuery, shown: Shown, approval_id: str, outcome: str) -> N
     """Show the decision in the message of an approval, and disable its buttons."""
     if asked.runtime.discord is None:
         return
-    room = CONTENT - utf16_length(outcome) - 2
+    room = CONTENT - discord_text_length(outcome) - 2
     content = "\n\n".join(filter(None, (cut_discord_text(shown.content, room), outcome)))
     components = button_used_up(shown.components, f"oc:ap:{approval_id}:")
     message = {"content": content, "components": components}

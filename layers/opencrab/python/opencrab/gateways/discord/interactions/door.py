@@ -180,7 +180,7 @@ class Door:
         return _fitting(known.get(acks.OFFERED[name]), typed, interaction.channel)
 
 
-def interaction_headers_and_body(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
+def discord_interaction_headers_and_body(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
     """Return the headers and body of an API Gateway event; a malformed body becomes empty."""
     headers = {name.lower(): str(text) for name, text in (event.get("headers") or {}).items()}
     content = event.get("body") or ""
@@ -252,7 +252,11 @@ def _validate_field(
 def _acknowledgement(interaction: DoorInteraction) -> Mapping[str, object]:
     if interaction.kind == acks.COMMAND:
         return acks.ack_of_command_interaction(str(interaction.data.get("name", "")))
-    return acks.ack_of_component() if interaction.kind == acks.COMPONENT else acks.ack_of_form()
+    return (
+        acks.discord_ack_of_button()
+        if interaction.kind == acks.COMPONENT
+        else acks.discord_ack_of_form()
+    )
 
 
 def _focused_option(data: Mapping[str, Any]) -> tuple[str, str]:

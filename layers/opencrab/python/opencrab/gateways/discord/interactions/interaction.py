@@ -13,10 +13,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from opencrab.domain.discord.community import InteractionReply, Person
-from opencrab.domain.discord.sent_file import FILES, URL_CHARACTERS, SentFile, sent_file_name
+from opencrab.domain.discord.sent_file import FILES, URL_CHARACTERS, SentFile, discord_file_name
 from opencrab.domain.errors import Invalid
-from opencrab.domain.text.hidden import without_hidden
-from opencrab.domain.value import Language, join_surrogates
+from opencrab.domain.text.hidden import name_without_hidden_text
+from opencrab.domain.value import Language, value_with_surrogates_joined
 from opencrab.gateways.discord.interactions.acks import (
     EPHEMERAL,
     PUBLIC_COMMANDS,
@@ -108,18 +108,18 @@ def parse_interaction(body: str) -> Interaction:
         raise Invalid("malformed interaction") from error
 
 
-def interaction_words(text: str) -> str:
+def _interaction_words(text: str) -> str:
     """Return a text with surrogate pairs joined and without NUL characters."""
-    return str(join_surrogates(text)).replace("\x00", "")
+    return str(value_with_surrogates_joined(text)).replace("\x00", "")
 
 
 def interaction_user_name(*wanted: str) -> str:
     """Return the first of these that is a valid name: one line of at most 100 characters."""
     for text in wanted:
-        composed = unicodedata.normalize("NFC", str(join_surrogates(text)))
+        composed = unicodedata.normalize("NFC", str(value_with_surrogates_joined(text)))
         kept = (
             " " if unicodedata.category(each) in _INVISIBLE else each
-            for each in without_hidden(composed)
+            for each in name_without_hidden_text(composed)
         )
         name = " ".join("".join(kept).split())[:_NAME].strip()
         if name:
@@ -193,7 +193,7 @@ def _command(data: Raw) -> tuple[str, dict[str, Any]]:
         options = _list(first, "options")
     given = (each for each in options if isinstance(each, dict))
     return " ".join(names).strip(), {
-        _text(each, "name"): interaction_words(value) if isinstance(value, str) else value
+        _text(each, "name"): _interaction_words(value) if isinstance(value, str) else value
         for each in given
         if isinstance(value := each.get("value"), str | int | float)
     }
@@ -207,7 +207,7 @@ def _target(data: Raw) -> Target | None:
     return Target(
         id=target_id,
         author=_somebody(_object(message, "author"), {}),
-        text=interaction_words(_text(message, "content")),
+        text=_interaction_words(_text(message, "content")),
         files=_files(_list(message, "attachments")),
     )
 
@@ -221,22 +221,22 @@ def _file(attachment: Raw) -> SentFile:
     url, size = _text(attachment, "url"), attachment.get("size")
     return SentFile(
         name=interaction_user_name(
-            sent_file_name(_text(attachment, "filename"), _text(attachment, "title"))
+            discord_file_name(_text(attachment, "filename"), _text(attachment, "title"))
         ),
         size=size if isinstance(size, int) and size > 0 else 0,
-        url=interaction_words(url) if len(url) <= URL_CHARACTERS else "",
+        url=_interaction_words(url) if len(url) <= URL_CHARACTERS else "",
     )
 
 
 def _parse_message(message: Raw) -> Shown:
     components = tuple(each for each in _list(message, "components") if isinstance(each, dict))
-    return Shown(content=interaction_words(_text(message, "content")), components=components)
+    return Shown(content=_interaction_words(_text(message, "content")), components=components)
 
 
 def _inputs(component: Raw, depth: int = 0) -> Iterator[tuple[str, str]]:
     """Return the ids and texts of a modal's inputs, which are nested in labels or rows."""
     if isinstance(component.get("value"), str):
-        yield _text(component, "custom_id"), interaction_words(component["value"])
+        yield _text(component, "custom_id"), _interaction_words(component["value"])
     if depth < _DEPTH:
         inner = (*_list(component, "components"), component.get("component"))
         for each in inner:

@@ -5,20 +5,20 @@ from contextlib import suppress
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.session import PARTICIPANTS, Session, SessionStatus
 from opencrab.domain.errors import Invalid, NotFound, Refused
-from opencrab.engine.access.session_access import record_session_access_speaking_freely
+from opencrab.engine.access.session_access import record_access_speaking_freely
 from opencrab.engine.conversation import channel_bindings
 from opencrab.engine.conversation.channel_bindings import (
     conversation_bound_to_channel,
-    open_channel_conversation,
+    open_conversation_of_channel,
 )
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
     agent_seen_again_on_discord,
     agents_placed_in_discord_channel,
-    channel_place,
-    channel_session_opening,
+    discord_channel_session_settings,
     is_trusted_discord_user,
+    place_of_discord_channel,
     resolve_agent_on_discord,
 )
 from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent_of_interaction
@@ -52,8 +52,10 @@ def run_session_join_interaction(asked: AgentQuery) -> Payload | None:
     """
     errand = ask_intent_of_interaction(asked.runtime, asked.reply, lambda: _to_join(asked))
     seen = agent_seen_again_on_discord(asked.runtime.home, str(errand.agent_id))
-    session = open_channel_conversation(
-        asked.runtime, channel_place(asked), channel_session_opening(asked, seen)
+    session = open_conversation_of_channel(
+        asked.runtime,
+        place_of_discord_channel(asked),
+        discord_channel_session_settings(asked, seen),
     )
     return _session_reply(
         asked, "joined", session, name=escape_discord_markdown(seen[0].identity.name)
@@ -68,7 +70,7 @@ def run_session_leave_interaction(asked: AgentQuery) -> Payload | None:
     if agent_id in session.agent_ids and session.status is SessionStatus.ACTIVE:
         with suppress(NotFound):
             channel_bindings.leave_channel_conversation(
-                runtime.home, runtime.clock, channel_place(asked), agent_id
+                runtime.home, runtime.clock, place_of_discord_channel(asked), agent_id
             )
     return {"content": discord_sentence(asked.language, "left", name=_name(asked, agent_id))}
 
@@ -88,9 +90,7 @@ def run_session_speak_freely_interaction(asked: AgentQuery) -> Payload | None:
     session = _here(asked)
     _require_owner(asked, session, "freely_refused")
     freely = asked.options.get("off") is not True
-    record_session_access_speaking_freely(
-        asked.runtime.home.facts, session.id, speaks_freely=freely
-    )
+    record_access_speaking_freely(asked.runtime.home.facts, session.id, speaks_freely=freely)
     key = "speaks_freely" if freely else "speaks_with_care"
     return {"content": discord_sentence(asked.language, key)}
 
@@ -110,23 +110,23 @@ def run_session_status_interaction(asked: AgentQuery) -> Payload | None:
 def _to_start(asked: AgentQuery, theme: str) -> AskIntent:
     named = asked.options.get("agent") is not None
     seen = () if named else agents_placed_in_discord_channel(asked)[:PARTICIPANTS]
-    current = conversation_bound_to_channel(asked.runtime.home, channel_place(asked))
+    current = conversation_bound_to_channel(asked.runtime.home, place_of_discord_channel(asked))
     if current is not None:
         _require_rule(asked, current)
     seen = seen or (resolve_agent_on_discord(asked),)
     if theme and not all(is_trusted_discord_user(asked, presence) for _, presence in seen):
         cure = discord_sentence(asked.language, "theme_refused_cure")
         raise Refused(discord_sentence(asked.language, "theme_refused"), cure=cure)
-    opened = channel_session_opening(asked, *seen, theme=theme)
-    session = open_channel_conversation(
-        asked.runtime, channel_place(asked), opened, key=asked.reply.id
+    opened = discord_channel_session_settings(asked, *seen, theme=theme)
+    session = open_conversation_of_channel(
+        asked.runtime, place_of_discord_channel(asked), opened, key=asked.reply.id
     )
     return AskIntent(session_id=session.id)
 
 
 def _to_join(asked: AgentQuery) -> AskIntent:
     profile, presence = resolve_agent_on_discord(asked)
-    current = conversation_bound_to_channel(asked.runtime.home, channel_place(asked))
+    current = conversation_bound_to_channel(asked.runtime.home, place_of_discord_channel(asked))
     if current is not None and profile.agent.id not in current.agent_ids:
         is_own = current.created_by == asked.person.principal_id and not current.theme
         if not is_own and not is_trusted_discord_user(asked, presence):
@@ -160,7 +160,7 @@ def _to_end(asked: AgentQuery) -> AskIntent:
 
 
 def _here(asked: AgentQuery) -> Session:
-    session = conversation_bound_to_channel(asked.runtime.home, channel_place(asked))
+    session = conversation_bound_to_channel(asked.runtime.home, place_of_discord_channel(asked))
     if session is None:
         cure = discord_sentence(asked.language, "no_session_cure")
         raise NotFound(discord_sentence(asked.language, "no_session"), cure=cure)

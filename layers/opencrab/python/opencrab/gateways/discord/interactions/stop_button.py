@@ -19,7 +19,7 @@ def press_stop_button(asked: AgentQuery, turn_id: str) -> Payload:
     """
     runtime, language = asked.runtime, asked.language
     turn = runtime.home.journal.header(turn_id)
-    if not may_stop_turn_by_interaction(asked, turn):
+    if not _may_stop_turn_by_interaction(asked, turn):
         raise Refused(discord_sentence(language, "stop_refused"))
     if turn.status.is_end:
         raise Conflict(discord_sentence(language, "stop_late"))
@@ -28,7 +28,7 @@ def press_stop_button(asked: AgentQuery, turn_id: str) -> Payload:
     return {"content": discord_sentence(language, "stopping", name=escape_discord_markdown(name))}
 
 
-def may_stop_turn_by_interaction(asked: AgentQuery, turn: Turn) -> bool:
+def _may_stop_turn_by_interaction(asked: AgentQuery, turn: Turn) -> bool:
     """Check whether a turn answers in this channel, and the user asked it or owns its agent."""
     channel = turn.channel
     is_here = (

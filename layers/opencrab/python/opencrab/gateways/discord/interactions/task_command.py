@@ -18,14 +18,14 @@ from opencrab.gateways.discord.agent_lookup import (
 )
 from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent_of_interaction
 from opencrab.gateways.discord.text.embeds import escape_discord_markdown
-from opencrab.gateways.discord.text.sentences import discord_sentence, no_words
+from opencrab.gateways.discord.text.sentences import discord_sentence, no_words_in_discord_option
 from opencrab.ports.discord import Payload
 
 CANCEL, PAUSE, RESUME = "cn", "pa", "re"
 """What the buttons of a panel want."""
 
 
-def task_command(asked: AgentQuery) -> Payload | None:
+def run_discord_task_command(asked: AgentQuery) -> Payload | None:
     """Give an agent an instruction; its progress panel is the answer.
 
     Raises Refused, NotFound, Conflict, and Unavailable if the panel cannot be shown yet.
@@ -62,7 +62,7 @@ def steer_task_by_interaction(
     """Send the agent a message to read before its next step; raises Refused, NotFound, Conflict."""
     goal = _own_goal(asked, agent_id, goal_id)
     if not text.strip():
-        raise no_words(asked.language, "text")
+        raise no_words_in_discord_option(asked.language, "text")
     asker = _asker(asked, agent_id, answered=False)
     instructions.steer_goal(asked.runtime, agent_id, goal.id, text, asker=asker, key=asked.reply.id)
     name = asked.runtime.home.agents.get(agent_id).identity.name

@@ -29,7 +29,7 @@ from opencrab.gateways.discord.interactions import (
 )
 from opencrab.gateways.discord.interactions.acks import EPHEMERAL
 from opencrab.gateways.discord.interactions.ask_command import KEPT, AskIntent
-from opencrab.gateways.discord.interactions.autocomplete import refresh_autocomplete_choices
+from opencrab.gateways.discord.interactions.autocomplete import refresh_discord_autocomplete
 from opencrab.gateways.discord.interactions.interaction import (
     Interaction,
     Kind,
@@ -55,7 +55,7 @@ TOLD = "discord_told"
 
 COMMANDS: Mapping[str, Callable[[AgentQuery], Payload | None]] = {
     "ask": ask_command.ask_agent_by_interaction,
-    "task": task_command.task_command,
+    "task": task_command.run_discord_task_command,
     "session start": session_command.run_session_start_interaction,
     "session join": session_command.run_session_join_interaction,
     "session leave": session_command.run_session_leave_interaction,
@@ -117,7 +117,7 @@ def _answer_interaction(runtime: Runtime, discord: Discord, interaction: Interac
         _send(runtime.home.facts, runtime.clock, discord, interaction, payload)
     if interaction.kind is Kind.COMMAND:
         with suppress(OpenCrabError):
-            refresh_autocomplete_choices(runtime)
+            refresh_discord_autocomplete(runtime)
 
 
 def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:

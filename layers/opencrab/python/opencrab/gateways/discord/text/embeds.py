@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any
 
-from opencrab.domain.approvals.call_text import approval_backtick_mark
+from opencrab.domain.approvals.call_text import backtick_mark_for_approval
 
 TITLE, DESCRIPTION, FOOTER = 256, 4_096, 2_048
 FIELDS, FIELD_NAME, FIELD_VALUE = 25, 256, 1_024
@@ -63,7 +63,7 @@ def escape_discord_markdown(text: str) -> str:
     return escaped.replace("\\@", "@\u200b")
 
 
-def one_line(text: str, most: int) -> str:
+def one_discord_line(text: str, most: int) -> str:
     """Escape a text, join it into one line and cut it to so many UTF-16 units."""
     return cut_discord_text(escape_discord_markdown(" ".join(text.split())), most)
 
@@ -73,13 +73,13 @@ def cut_discord_text(text: str, most: int) -> str:
 
     An emoji, an escape or a timestamp that would be cut in half is removed.
     """
-    if utf16_length(text) <= most:
+    if discord_text_length(text) <= most:
         return text
     if most < 1:
         return ""
     units, end = 0, 0
     for end, character in enumerate(text):  # noqa: B007 - the end is used after the loop
-        units += utf16_length(character)
+        units += discord_text_length(character)
         if units > most - 1:
             break
     while end > 0 and _clings(text, end):
@@ -89,22 +89,22 @@ def cut_discord_text(text: str, most: int) -> str:
     return kept + _ELLIPSIS
 
 
-def embed_lines_that_fit(rows: Iterable[str], most: int = FIELD_VALUE) -> str:
+def discord_embed_lines_that_fit(rows: Iterable[str], most: int = FIELD_VALUE) -> str:
     """Join as many whole rows as fit, with the number of those left out.
 
     If not even the first row fits, it is cut.
     """
     listed = list(rows)
-    kept, room = list[str](), most - utf16_length(f"\n… +{len(listed)}")
+    kept, room = list[str](), most - discord_text_length(f"\n… +{len(listed)}")
     for row in listed:
-        if utf16_length(row) + 1 > room:
+        if discord_text_length(row) + 1 > room:
             break
         kept.append(row)
-        room -= utf16_length(row) + 1
+        room -= discord_text_length(row) + 1
     if len(kept) == len(listed):
         return "\n".join(kept)
     if not kept:
-        kept = [cut_discord_text(listed[0], most - utf16_length(f"\n… +{len(listed)}"))]
+        kept = [cut_discord_text(listed[0], most - discord_text_length(f"\n… +{len(listed)}"))]
     left = len(listed) - len(kept)
     return "\n".join([*kept, f"… +{left}"]) if left else kept[0]
 
@@ -132,13 +132,15 @@ def make_embed(
     return made
 
 
-def embeds_message(*embeds: Embed, rows: Sequence[Sequence[dict[str, Any]]] = ()) -> dict[str, Any]:
+def discord_embeds_message(
+    *embeds: Embed, rows: Sequence[Sequence[dict[str, Any]]] = ()
+) -> dict[str, Any]:
     """Return a message of embeds and rows of buttons, within Discord's limit for all embeds.
 
     What does not fit is left out from the end, whole fields first, but never a title.
     """
     listed = list(embeds[:EMBEDS])
-    room = EMBEDS_TOGETHER - sum(utf16_length(each["title"]) for each in listed)
+    room = EMBEDS_TOGETHER - sum(discord_text_length(each["title"]) for each in listed)
     fitted = list[Embed]()
     for each in listed:
         fitting, taken = _fitting(each, room)
@@ -163,9 +165,9 @@ def make_link_button(label: str, url: str) -> dict[str, Any]:
     return {"type": 2, "style": _LINK, "label": cut_discord_text(label, LABEL), "url": url}
 
 
-def code_block(text: str, language: str) -> str:
+def discord_code_block(text: str, language: str) -> str:
     """Return a text in a code block that none of its back ticks can end."""
-    return f"```{language}\n{text.replace('```', approval_backtick_mark(3))}\n```"
+    return f"```{language}\n{text.replace('```', backtick_mark_for_approval(3))}\n```"
 
 
 def discord_timestamp(at: datetime) -> str:
@@ -173,7 +175,7 @@ def discord_timestamp(at: datetime) -> str:
     return f"<t:{int(at.timestamp())}:R>"
 
 
-def utf16_length(text: str) -> int:
+def discord_text_length(text: str) -> int:
     """Return the length in UTF-16 units."""
     return len(text) + sum(character > "\uffff" for character in text)
 
@@ -182,7 +184,7 @@ def _field(name: str, value: str) -> dict[str, Any]:
     return {
         "name": cut_discord_text(name, FIELD_NAME).strip() or NOTHING,
         "value": cut_discord_text(value, FIELD_VALUE).strip() or NOTHING,
-        "inline": utf16_length(value) <= TITLE // 8 and "\n" not in value,
+        "inline": discord_text_length(value) <= TITLE // 8 and "\n" not in value,
     }
 
 
@@ -191,12 +193,12 @@ def _fitting(made: Embed, room: int) -> tuple[Embed, int]:
     fitting, taken = dict(made), 0
     if "description" in made:
         told = cut_discord_text(made["description"], max(room, 0))
-        fitting["description"], taken = told, utf16_length(told)
+        fitting["description"], taken = told, discord_text_length(told)
         if not told.strip():
             del fitting["description"]
     kept = list[dict[str, Any]]()
     for field in made.get("fields", ()):
-        units = utf16_length(field["name"]) + utf16_length(field["value"])
+        units = discord_text_length(field["name"]) + discord_text_length(field["value"])
         if taken + units > room:
             break
         kept.append(field)
@@ -204,7 +206,7 @@ def _fitting(made: Embed, room: int) -> tuple[Embed, int]:
     fitting.pop("fields", None)
     if kept:
         fitting["fields"] = kept
-    units = utf16_length(made["footer"]["text"]) if "footer" in made else 0
+    units = discord_text_length(made["footer"]["text"]) if "footer" in made else 0
     if taken + units > room:
         fitting.pop("footer", None)
         units = 0

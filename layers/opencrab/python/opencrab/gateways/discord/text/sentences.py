@@ -40,7 +40,7 @@ def discord_problem_text(error: OpenCrabError, language: Language) -> str:
     )
 
 
-def no_words(language: Language, field: str) -> Invalid:
+def no_words_in_discord_option(language: Language, field: str) -> Invalid:
     """Return the error for an option without text."""
     return Invalid(
         discord_sentence(language, "no_words"),

@@ -10,10 +10,10 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal, TaskStatus
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import INSTALLATION
-from opencrab.engine.goals.instructions import goals_of_agent
+from opencrab.engine.goals.instructions import page_of_goals
 from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.goals.progress import GoalSummary, Standing, goal_progress, goal_summary
-from opencrab.engine.insight.agent_state import State, agent_state_report
+from opencrab.engine.insight.agent_state import State, agent_state_for_insight
 from opencrab.engine.models.effective_choice import effective_models
 from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of_discord_command
@@ -21,12 +21,12 @@ from opencrab.gateways.discord.text.embeds import (
     FIELD_VALUE,
     Colour,
     Field,
+    discord_embed_lines_that_fit,
+    discord_embeds_message,
     discord_timestamp,
-    embed_lines_that_fit,
-    embeds_message,
     escape_discord_markdown,
     make_embed,
-    one_line,
+    one_discord_line,
 )
 from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 
@@ -46,7 +46,7 @@ _COLOURS = {
 }
 
 
-def show_agent_view(asked: AgentQuery) -> dict[str, Any]:
+def show_agent_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Show an agent's role, model and purpose to a user who may ask it."""
     profile, _ = agent_of_discord_command(asked)
     agent, identity, language = profile.agent, profile.identity, asked.language
@@ -68,20 +68,20 @@ def show_agent_view(asked: AgentQuery) -> dict[str, Any]:
         (discord_text_of_view(language, "model"), escape_discord_markdown(model)),
     ]
     purpose = escape_discord_markdown(agent.purpose) or discord_text_of_view(language, "no_purpose")
-    return embeds_message(
+    return discord_embeds_message(
         make_embed(escape_discord_markdown(agent.name), purpose, fields=fields, footer=agent.id)
     )
 
 
-def show_agent_state_view(asked: AgentQuery) -> dict[str, Any]:
+def show_agent_state_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Show what an agent does now; its input, thoughts and results only to its owner."""
     profile, presence = agent_of_discord_command(asked)
     language, owner = asked.language, asked.authority(presence) is Authority.OWNER
-    now = agent_state_report(asked.runtime, profile.agent.id)
+    now = agent_state_for_insight(asked.runtime, profile.agent.id)
     fields = [(discord_text_of_view(language, "now"), _now(asked, profile, presence, now))]
     if owner:
         fields += [
-            (discord_text_of_view(language, key), one_line(text, _TEXT))
+            (discord_text_of_view(language, key), one_discord_line(text, _TEXT))
             for key, text in (
                 ("heard", now.input.text),
                 ("thought", now.thought.judgment),
@@ -94,31 +94,33 @@ def show_agent_state_view(asked: AgentQuery) -> dict[str, Any]:
     open_goals = (_goal(asked, profile, goal.id) for goal in now.plan.goals)
     seen = [goal for goal in open_goals if goal and _may_see(asked, presence, goal)]
     if seen:
-        rows = (f"**{goal.id}** {one_line(goal.name, _NAME)}" for goal in seen)
-        fields.append((discord_text_of_view(language, "open_goals"), embed_lines_that_fit(rows)))
+        rows = (f"**{goal.id}** {one_discord_line(goal.name, _NAME)}" for goal in seen)
+        fields.append(
+            (discord_text_of_view(language, "open_goals"), discord_embed_lines_that_fit(rows))
+        )
     phase = now.action.phase
     colour = {"approving": Colour.WAITING, "executing": Colour.GOOD, None: Colour.QUIET}[phase]
     title = discord_text_of_view(
         language, "state_of", name=escape_discord_markdown(profile.agent.name)
     )
-    return embeds_message(make_embed(title, fields=fields, colour=colour))
+    return discord_embeds_message(make_embed(title, fields=fields, colour=colour))
 
 
-def show_goals_view(asked: AgentQuery) -> dict[str, Any]:
+def show_goals_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Show an agent's newest goals and their progress.
 
     Users who are not trusted see only goals that they gave, or that were given in this channel.
     """
     profile, presence = agent_of_discord_command(asked)
     language = asked.language
-    found = goals_of_agent(asked.runtime.home, profile.agent.id, limit=_LOOKED_AT)
+    found = page_of_goals(asked.runtime.home, profile.agent.id, limit=_LOOKED_AT)
     seen = [goal for goal in found if _may_see(asked, presence, goal)]
     seen.sort(key=lambda goal: goal.status.is_end)
     title = discord_text_of_view(
         language, "goals_of", name=escape_discord_markdown(profile.agent.name)
     )
     if not seen:
-        return embeds_message(
+        return discord_embeds_message(
             make_embed(title, discord_text_of_view(language, "no_goals"), colour=Colour.QUIET)
         )
     told = [(goal, goal_summary(asked.runtime.home.journal, goal)) for goal in seen[:_SHOWN]]
@@ -126,7 +128,7 @@ def show_goals_view(asked: AgentQuery) -> dict[str, Any]:
     left = len(seen) - len(told)
     footer = discord_text_of_view(language, "older_goals", count=left) if left else ""
     colour = _COLOURS.get(told[0][1].status, Colour.CALM)
-    return embeds_message(make_embed(title, fields=fields, footer=footer, colour=colour))
+    return discord_embeds_message(make_embed(title, fields=fields, footer=footer, colour=colour))
 
 
 def _status(asked: AgentQuery, profile: Profile) -> str:
@@ -146,12 +148,12 @@ def _now(asked: AgentQuery, profile: Profile, presence: Presence | None, now: St
         return discord_text_of_view(language, "waits_for_approval")
     owner = asked.authority(presence) is Authority.OWNER
     if owner and now.action.phase and now.action.summary:
-        return one_line(now.action.summary, _TEXT)
+        return one_discord_line(now.action.summary, _TEXT)
     goal = _goal(asked, profile, profile.mind.agenda.current)
     if goal is not None and _may_see(asked, presence, goal):
         doing = goal_progress(asked.runtime, goal, private=owner).current
         if doing is not None:
-            return one_line(doing.sentence, _TEXT)
+            return one_discord_line(doing.sentence, _TEXT)
     return discord_text_of_view(language, "works" if now.action.phase else "rests")
 
 
@@ -184,9 +186,13 @@ def _goal_field(asked: AgentQuery, goal: Goal, told: GoalSummary) -> Field:
         figures.append(f"{told.tasks_over}/{told.tasks_total}")
     figures.append(discord_timestamp(goal.ended_at or goal.created_at))
     rows = [" · ".join(figures), *_tasks(goal)]
-    return f"{goal.id} {one_line(goal.name, _NAME)}", embed_lines_that_fit(rows, FIELD_VALUE // 2)
+    return f"{goal.id} {one_discord_line(goal.name, _NAME)}", discord_embed_lines_that_fit(
+        rows, FIELD_VALUE // 2
+    )
 
 
 def _tasks(goal: Goal) -> Iterator[str]:
     if not goal.status.is_end:
-        yield from (f"{_MARKS[task.status]} {one_line(task.name, _NAME)}" for task in goal.tasks)
+        yield from (
+            f"{_MARKS[task.status]} {one_discord_line(task.name, _NAME)}" for task in goal.tasks
+        )

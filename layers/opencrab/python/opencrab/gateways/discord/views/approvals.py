@@ -30,16 +30,16 @@ from opencrab.gateways.discord.text.embeds import (
     Colour,
     Embed,
     Style,
-    code_block,
     cut_discord_text,
+    discord_code_block,
+    discord_embeds_message,
+    discord_text_length,
     discord_timestamp,
-    embeds_message,
     escape_discord_markdown,
     make_button,
     make_embed,
     make_link_button,
-    one_line,
-    utf16_length,
+    one_discord_line,
 )
 from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 
@@ -69,13 +69,13 @@ class ShownCall:
     text: str = ""
 
 
-def show_approvals_view(asked: AgentQuery) -> dict[str, Any]:
+def show_approvals_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Show the oldest approvals that the user may decide now, each with its two buttons."""
     language = asked.language
     found = list(islice(_theirs(asked), ROWS + 1))
     if not found:
         nothing = discord_text_of_view(language, "no_approvals")
-        return embeds_message(
+        return discord_embeds_message(
             make_embed(discord_text_of_view(language, "approvals"), nothing, colour=Colour.QUIET)
         )
     shown = found[:ROWS]
@@ -87,10 +87,10 @@ def show_approvals_view(asked: AgentQuery) -> dict[str, Any]:
     if len(found) > len(shown):
         embeds[-1]["footer"] = {"text": discord_text_of_view(language, "more_approvals")}
     rows = [_row(asked, card, f" {place}") for place, card in enumerate(cards, start=1)]
-    return embeds_message(*embeds, rows=rows)
+    return discord_embeds_message(*embeds, rows=rows)
 
 
-def show_approval_review_view(asked: AgentQuery, approval: Approval) -> dict[str, Any]:
+def show_approval_on_discord(asked: AgentQuery, approval: Approval) -> dict[str, Any]:
     """Show one approval whole to somebody who may decide it; a call too long for that by a link.
 
     Raises Refused, NotFound and Unavailable.
@@ -98,21 +98,21 @@ def show_approval_review_view(asked: AgentQuery, approval: Approval) -> dict[str
     profile, who = _decider_of(asked, approval.agent_id)
     require_approval_decider(approval, profile.agent, who, asked.runtime.clock.now())
     language, shown = asked.language, _card(asked, approval, DESCRIPTION)
-    title, told = one_line(profile.agent.name, _NAME), _summary(asked, approval)
+    title, told = one_discord_line(profile.agent.name, _NAME), _summary(asked, approval)
     if shown.whole:
         embed = make_embed(title, f"{told}\n{shown.whole}", colour=Colour.WAITING)
-        return embeds_message(embed, rows=[_row(asked, shown)])
+        return discord_embeds_message(embed, rows=[_row(asked, shown)])
     url = None if shown.text == "" else _page_for(asked, approval)
     facts = {"characters": f"{len(shown.text):,}", "id": approval.id, "minutes": _LINK_MINUTES}
     key = "call_gone" if shown.text == "" else "only_terminal" if url is None else "only_page"
     told += f"\n{discord_text_of_view(language, key, **facts)}"
     if shown.text:
-        room = DESCRIPTION - utf16_length(told) - _BLOCK
-        told += f"\n{code_block(cut_discord_text(shown.text[:room], room), '')}"
+        room = DESCRIPTION - discord_text_length(told) - _BLOCK
+        told += f"\n{discord_code_block(cut_discord_text(shown.text[:room], room), '')}"
     row = [_reject_button(asked, approval, "")]
     if url is not None:
         row.insert(0, make_link_button(discord_text_of_view(language, "open_page"), url))
-    return embeds_message(make_embed(title, told, colour=Colour.WAITING), rows=[row])
+    return discord_embeds_message(make_embed(title, told, colour=Colour.WAITING), rows=[row])
 
 
 def _card(asked: AgentQuery, approval: Approval, most: int) -> ShownCall:
@@ -121,11 +121,14 @@ def _card(asked: AgentQuery, approval: Approval, most: int) -> ShownCall:
     card = stored_approval_call_card(asked.runtime, approval, is_owner=who.is_owner)
     if card is None:
         return ShownCall(approval)
-    blocks = [code_block(card.text, "json"), f"SHA-256 `{approval_hash(card.argument_hash)}`"]
+    blocks = [
+        discord_code_block(card.text, "json"),
+        f"SHA-256 `{approval_hash(card.argument_hash)}`",
+    ]
     if card.diff:
-        blocks.insert(1, code_block(card.diff, "diff"))
+        blocks.insert(1, discord_code_block(card.diff, "diff"))
     whole, text = "\n".join(blocks), "\n".join(filter(None, (card.text, card.diff)))
-    fits = utf16_length(f"{_summary(asked, approval)}\n{whole}") <= most
+    fits = discord_text_length(f"{_summary(asked, approval)}\n{whole}") <= most
     return ShownCall(approval, whole if fits else "", text)
 
 
@@ -220,7 +223,7 @@ def _may_decide(asked: AgentQuery, approval: Approval, profile: Profile, who: De
 
 def _embed(asked: AgentQuery, place: int, shown: ShownCall, profile: Profile) -> Embed:
     below = shown.whole or discord_text_of_view(asked.language, "not_whole")
-    title = f"{place}. {one_line(profile.agent.name, _NAME)}"
+    title = f"{place}. {one_discord_line(profile.agent.name, _NAME)}"
     told = f"{_summary(asked, shown.approval)}\n{below}"
     return make_embed(title, told, colour=Colour.WAITING)
 
@@ -228,9 +231,9 @@ def _embed(asked: AgentQuery, place: int, shown: ShownCall, profile: Profile) ->
 def _summary(asked: AgentQuery, approval: Approval) -> str:
     """Describe an approval in short: what, where, by which action, since when, and the taint."""
     language = asked.language
-    told = [f"**{one_line(approval.what, _WHAT)}**"]
+    told = [f"**{one_discord_line(approval.what, _WHAT)}**"]
     if approval.touches.strip():
-        touches = one_line(approval.touches, _TOUCHES)
+        touches = one_discord_line(approval.touches, _TOUCHES)
         told.append(f"{discord_text_of_view(language, 'touches')}: {touches}")
     impact = discord_term(language, approval.impact.value)
     told.append(

@@ -20,12 +20,12 @@ from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of_discord_
 from opencrab.gateways.discord.text.embeds import (
     Colour,
     Field,
+    discord_embed_lines_that_fit,
+    discord_embeds_message,
     discord_timestamp,
-    embed_lines_that_fit,
-    embeds_message,
     escape_discord_markdown,
     make_embed,
-    one_line,
+    one_discord_line,
 )
 from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 from opencrab.ports.memory.search import SearchQuery
@@ -40,7 +40,7 @@ _OPEN = frozenset(Hearing) - {Hearing.PRIVATE}
 _MEMORY_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 
 
-def search_memory_view(asked: AgentQuery) -> dict[str, Any]:
+def search_memory_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Show search results that the user may read; only owners find private ones."""
     profile, presence = agent_of_discord_command(asked)
     text, language = str(asked.options.get("query", "")), asked.language
@@ -57,15 +57,15 @@ def search_memory_view(asked: AgentQuery) -> dict[str, Any]:
     title = discord_text_of_view(
         language, "found_of", name=escape_discord_markdown(profile.agent.name)
     )
-    asked_for = f"🔎 {one_line(text, _QUOTED)}"
+    asked_for = f"🔎 {one_discord_line(text, _QUOTED)}"
     if not found:
         nothing = f"{asked_for}\n{discord_text_of_view(language, 'found_nothing')}"
-        return embeds_message(make_embed(title, nothing, colour=Colour.QUIET))
+        return discord_embeds_message(make_embed(title, nothing, colour=Colour.QUIET))
     fields = [_search_result_field(asked, each.row) for each in found]
-    return embeds_message(make_embed(title, asked_for, fields=fields))
+    return discord_embeds_message(make_embed(title, asked_for, fields=fields))
 
 
-def forget_view(asked: AgentQuery) -> dict[str, Any]:
+def forget_memory_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Erase a memory, or all data of a person; without `confirm` only show a preview."""
     profile, presence = agent_of_discord_command(asked)
     asked.require_owner(profile, presence)
@@ -101,8 +101,8 @@ def _search_result_field(asked: AgentQuery, row: SearchRow) -> Field:
     """Return a search result as a field; an owner sees the id that `/memory forget` takes."""
     head = [discord_term(asked.language, row.kind.value)]
     if row.speaker.strip():
-        head.append(one_line(row.speaker, 100))
-    told = one_line(row.text, _TEXT)
+        head.append(one_discord_line(row.speaker, 100))
+    told = one_discord_line(row.text, _TEXT)
     at = "" if row.at == EPOCH else f"\n{discord_timestamp(row.at)}"
     named = f" · `{row.ref}`" if row.kind is RowKind.MEMORY and row.ref else ""
     return " · ".join(head), f"{told}{at}{named}"
@@ -144,7 +144,7 @@ def _preview(asked: AgentQuery, profile: Profile, wish: ErasureRequest) -> dict[
         language, "would_forget", name=escape_discord_markdown(profile.agent.name)
     )
     told = f"{_what(asked, profile, wish)}\n\n{discord_text_of_view(language, 'confirm')}"
-    return embeds_message(make_embed(title, told, fields=fields, colour=Colour.WAITING))
+    return discord_embeds_message(make_embed(title, told, fields=fields, colour=Colour.WAITING))
 
 
 def _erase_and_report(asked: AgentQuery, profile: Profile, wish: ErasureRequest) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _erase_and_report(asked: AgentQuery, profile: Profile, wish: ErasureRequest)
     colour = Colour.GOOD if report.done else Colour.WAITING
     told = what if report.done else f"{what}\n\n{discord_text_of_view(language, 'forget_again')}"
     title = discord_text_of_view(language, key, name=escape_discord_markdown(profile.agent.name))
-    return embeds_message(make_embed(title, told, fields=fields, colour=colour))
+    return discord_embeds_message(make_embed(title, told, fields=fields, colour=colour))
 
 
 def _reports(
@@ -189,14 +189,14 @@ def _what(asked: AgentQuery, profile: Profile, wish: ErasureRequest, *, quoted: 
     if not quoted or asked.runtime.home.facts.get(profile.agent.id, MEMORY, str(wish.id)) is None:
         return named
     memory = MemoryCurator(asked.runtime, profile.agent.id).get(str(wish.id)).memory
-    return f"{named}\n> {one_line(memory.content, _QUOTED)}"
+    return f"{named}\n> {one_discord_line(memory.content, _QUOTED)}"
 
 
 def _out_of_reach(asked: AgentQuery, kinds: tuple[str, ...]) -> list[Field]:
     """Return a field with the copies that an erasure cannot remove."""
     words = (discord_text_of_view(asked.language, f"out_of_reach_{kind}") for kind in kinds)
     title = discord_text_of_view(asked.language, "out_of_reach")
-    return [(title, embed_lines_that_fit(words))] if kinds else []
+    return [(title, discord_embed_lines_that_fit(words))] if kinds else []
 
 
 def _name_list_fields(asked: AgentQuery, key: str, names: tuple[str, ...]) -> list[Field]:
@@ -204,4 +204,4 @@ def _name_list_fields(asked: AgentQuery, key: str, names: tuple[str, ...]) -> li
     if not names:
         return []
     title = f"{discord_text_of_view(asked.language, key)} ({len(names)})"
-    return [(title, embed_lines_that_fit(one_line(name, 150) for name in names))]
+    return [(title, discord_embed_lines_that_fit(one_discord_line(name, 150) for name in names))]

@@ -6,17 +6,17 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Use
-from opencrab.engine.agents.settings import choose_agent_model
+from opencrab.engine.agents.settings import set_model_of_agent
 from opencrab.engine.models.effective_choice import effective_models
 from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of_discord_command
 from opencrab.gateways.discord.text.embeds import (
     Colour,
-    embed_lines_that_fit,
-    embeds_message,
+    discord_embed_lines_that_fit,
+    discord_embeds_message,
     escape_discord_markdown,
     make_embed,
-    one_line,
+    one_discord_line,
 )
 from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 
@@ -26,14 +26,14 @@ ALL_USES = "all"
 _NAME = 264
 
 
-def list_models_view(asked: AgentQuery) -> dict[str, Any]:
+def list_models_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Show the model that the next turn asks first for each use, and the aliases."""
     profile, presence = agent_of_discord_command(asked)
     private = asked.authority(presence) is Authority.OWNER
     return _models_message(asked, profile, colour=Colour.CALM, private=private)
 
 
-def set_model_view(asked: AgentQuery) -> dict[str, Any]:
+def set_model_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Set an agent's model for one use, or for all uses that have none of their own."""
     profile, presence = agent_of_discord_command(asked)
     asked.require_owner(profile, presence)
@@ -44,15 +44,15 @@ def set_model_view(asked: AgentQuery) -> dict[str, Any]:
             field="model",
             cure=discord_text_of_view(asked.language, "which_model_cure"),
         )
-    after = choose_agent_model(asked.runtime, profile.agent.id, _use(asked), wanted)
+    after = set_model_of_agent(asked.runtime, profile.agent.id, _use(asked), wanted)
     return _models_message(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
 
 
-def reset_model_view(asked: AgentQuery) -> dict[str, Any]:
+def reset_model_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Reset a use, or all of them, to the installation's model."""
     profile, presence = agent_of_discord_command(asked)
     asked.require_owner(profile, presence)
-    after = choose_agent_model(asked.runtime, profile.agent.id, _use(asked), None)
+    after = set_model_of_agent(asked.runtime, profile.agent.id, _use(asked), None)
     return _models_message(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
 
 
@@ -77,19 +77,24 @@ def _models_message(
     current_model_preferences(runtime)
     fields = []
     for use, chosen in effective_models(runtime.models, profile.agent).items():
-        rows = [one_line(chosen.model, _NAME), f"-# {discord_term(language, f'by_{chosen.by}')}"]
+        rows = [
+            one_discord_line(chosen.model, _NAME),
+            f"-# {discord_term(language, f'by_{chosen.by}')}",
+        ]
         if chosen.problem and private:
-            rows.append(f"⚠️ {one_line(chosen.problem, _NAME)}")
-        fields.append((discord_term(language, use.value), embed_lines_that_fit(rows)))
+            rows.append(f"⚠️ {one_discord_line(chosen.problem, _NAME)}")
+        fields.append((discord_term(language, use.value), discord_embed_lines_that_fit(rows)))
     aliases = runtime.models.routing.aliases
     named = [
-        f"**{escape_discord_markdown(name)}** → {one_line(to, _NAME)}"
+        f"**{escape_discord_markdown(name)}** → {one_discord_line(to, _NAME)}"
         for name, to in sorted(aliases.items())
     ]
     if named:
-        fields.append((discord_text_of_view(language, "aliases"), embed_lines_that_fit(named)))
+        fields.append(
+            (discord_text_of_view(language, "aliases"), discord_embed_lines_that_fit(named))
+        )
     title = discord_text_of_view(
         language, "models_of", name=escape_discord_markdown(profile.agent.name)
     )
     told = discord_text_of_view(language, note) if note else ""
-    return embeds_message(make_embed(title, told, fields=fields, colour=colour))
+    return discord_embeds_message(make_embed(title, told, fields=fields, colour=colour))

@@ -9,8 +9,8 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import Language, MicroUsd
-from opencrab.engine.agents.settings import freeze_or_unfreeze_agents
-from opencrab.engine.insight.costs import UsageReport, cost_report
+from opencrab.engine.agents.settings import freeze_or_unfreeze_agent
+from opencrab.engine.insight.costs import UsageReport, costs_for_insight
 from opencrab.engine.money.budgets import BudgetUse, budget_limits
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
@@ -22,11 +22,11 @@ from opencrab.gateways.discord.text.embeds import (
     NOTHING,
     Colour,
     Field,
-    embed_lines_that_fit,
-    embeds_message,
+    discord_embed_lines_that_fit,
+    discord_embeds_message,
     escape_discord_markdown,
     make_embed,
-    one_line,
+    one_discord_line,
 )
 from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 
@@ -47,7 +47,7 @@ class _Sums:
     agents: tuple[tuple[str, MicroUsd], ...]
 
 
-def show_costs_view(asked: AgentQuery) -> dict[str, Any]:
+def show_costs_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Show owners the cost of a period's calls, and how much of today's budgets is used."""
     seen = _find_owned_agent(asked)
     language, period = asked.language, _period(asked)
@@ -62,7 +62,7 @@ def show_costs_view(asked: AgentQuery) -> dict[str, Any]:
         (discord_text_of_view(language, "calls"), f"{sums.calls:,}"),
         (
             discord_text_of_view(language, "budgets"),
-            embed_lines_that_fit(_budget(language, each) for each in drawn),
+            discord_embed_lines_that_fit(_budget(language, each) for each in drawn),
         ),
     ]
     fields += _cost_ranking_fields(language, "by_model", sums.models)
@@ -79,15 +79,17 @@ def show_costs_view(asked: AgentQuery) -> dict[str, Any]:
     title = discord_text_of_view(
         language, "costs_of", name=whose, period=discord_term(language, period.value)
     )
-    return embeds_message(make_embed(title, fields=fields, footer=footer, colour=_colour(drawn)))
+    return discord_embeds_message(
+        make_embed(title, fields=fields, footer=footer, colour=_colour(drawn))
+    )
 
 
-def freeze_view(asked: AgentQuery) -> dict[str, Any]:
+def freeze_agents_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Freeze an agent, or all of them, before the next model call, queued work included."""
     return _set_freeze(asked, frozen=True)
 
 
-def unfreeze_view(asked: AgentQuery) -> dict[str, Any]:
+def unfreeze_agents_on_discord(asked: AgentQuery) -> dict[str, Any]:
     """Unfreeze an agent, or all of them."""
     return _set_freeze(asked, frozen=False)
 
@@ -117,7 +119,7 @@ def _sums(asked: AgentQuery, profiles: list[Profile], period: Period) -> _Sums:
     models, agents = dict[str, MicroUsd](), list[tuple[str, MicroUsd]]()
     told = list[UsageReport]()
     for profile in profiles:
-        found = cost_report(asked.runtime, profile.agent.id, period, (Grouping.MODEL,))
+        found = costs_for_insight(asked.runtime, profile.agent.id, period, (Grouping.MODEL,))
         told.append(found)
         if found.total.calls:
             agents.append((profile.agent.name, found.total.cost_micro_usd))
@@ -140,8 +142,10 @@ def _dearest(costs: list[tuple[str, MicroUsd]]) -> tuple[tuple[str, MicroUsd], .
 def _cost_ranking_fields(
     language: Language, key: str, costs: tuple[tuple[str, MicroUsd], ...]
 ) -> list[Field]:
-    rows = [f"{one_line(name, _NAME)}: {_dollars(cost)}" for name, cost in costs]
-    return [(discord_text_of_view(language, key), embed_lines_that_fit(rows))] if rows else []
+    rows = [f"{one_discord_line(name, _NAME)}: {_dollars(cost)}" for name, cost in costs]
+    return (
+        [(discord_text_of_view(language, key), discord_embed_lines_that_fit(rows))] if rows else []
+    )
 
 
 def _budget(language: Language, drawn: BudgetUse) -> str:
@@ -177,7 +181,7 @@ def _set_freeze(asked: AgentQuery, *, frozen: bool) -> dict[str, Any]:
     seen, language = _find_owned_agent(asked), asked.language
     agent = None if seen is None else seen[0].agent
     by = asked.person.principal_id
-    stopped = freeze_or_unfreeze_agents(
+    stopped = freeze_or_unfreeze_agent(
         asked.runtime.home, agent.id if agent else None, frozen=frozen, by=by
     )
     name = NOTHING if agent is None else escape_discord_markdown(agent.name)
@@ -189,7 +193,7 @@ def _set_freeze(asked: AgentQuery, *, frozen: bool) -> dict[str, Any]:
     elif not frozen and agent is None and others:
         rows.append(discord_text_of_view(language, "some_frozen", ids=", ".join(others)))
     colour = Colour.BAD if frozen else Colour.GOOD
-    return embeds_message(
+    return discord_embeds_message(
         make_embed(discord_text_of_view(language, key, name=name), "\n".join(rows), colour=colour)
     )
 

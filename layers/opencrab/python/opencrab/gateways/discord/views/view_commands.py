@@ -10,17 +10,17 @@ Handler = Callable[[AgentQuery], Payload]
 """Answers a command with the message to show; raises any OpenCrabError."""
 
 ANSWERS: Mapping[str, Handler] = {
-    "approve": approvals.show_approvals_view,
-    "agent show": agents.show_agent_view,
-    "agent state": agents.show_agent_state_view,
-    "agent goals": agents.show_goals_view,
-    "memory search": memory.search_memory_view,
-    "memory forget": memory.forget_view,
-    "model list": models.list_models_view,
-    "model set": models.set_model_view,
-    "model reset": models.reset_model_view,
-    "costs": money.show_costs_view,
-    "freeze": money.freeze_view,
-    "unfreeze": money.unfreeze_view,
+    "approve": approvals.show_approvals_on_discord,
+    "agent show": agents.show_agent_on_discord,
+    "agent state": agents.show_agent_state_on_discord,
+    "agent goals": agents.show_goals_on_discord,
+    "memory search": memory.search_memory_on_discord,
+    "memory forget": memory.forget_memory_on_discord,
+    "model list": models.list_models_on_discord,
+    "model set": models.set_model_on_discord,
+    "model reset": models.reset_model_on_discord,
+    "costs": money.show_costs_on_discord,
+    "freeze": money.freeze_agents_on_discord,
+    "unfreeze": money.unfreeze_agents_on_discord,
 }
 """By the command's name, with its subcommand."""

@@ -16,7 +16,7 @@ from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, page_list
+from opencrab.gateways.rest.http.page import Page, Paged, http_page_of_list
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "keys"
@@ -72,7 +72,9 @@ class NewKeyView(KeyView):
 @router.get("")
 def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
     """List API keys, oldest first, revoked ones too."""
-    items, cursor = page_list(LISTING, query, api.runtime.home.keys.list, lambda key: key.id)
+    items, cursor = http_page_of_list(
+        LISTING, query, api.runtime.home.keys.list, lambda key: key.id
+    )
     return Page(items=tuple(map(KeyView.of_key, items)), next_cursor=cursor)
 
 

@@ -11,15 +11,19 @@ from opencrab.domain.access.policy import Area
 from opencrab.domain.agents.agent import AgentStatus, Identity, ModelName, Profile
 from opencrab.domain.agents.heartbeat import Zone
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.agents.time_zone import heartbeat_in_time_zone, own_time_zone
+from opencrab.domain.agents.time_zone import agent_heartbeat_in_zone, time_zone_of_agent
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
-from opencrab.engine.access.list_cursor import place_hider
-from opencrab.engine.access.visibility import agent_access_resource, collect_accessible_items, sees
+from opencrab.engine.access.list_cursor import principal_place_hider
+from opencrab.engine.access.visibility import (
+    agent_access_resource,
+    collect_items_with_access,
+    may_principal_read,
+)
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.runtime import Runtime
@@ -27,13 +31,13 @@ from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner, ProfileReader, Reader
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, set_etag
+from opencrab.gateways.rest.http.etag import Edit, set_http_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import (
     Page,
     Paged,
     http_cursor_after,
-    visible_place_in_http_cursor,
+    unhidden_place_in_http_cursor,
 )
 
 LISTING = "agents"
@@ -79,7 +83,7 @@ class AgentView(Value):
             **shown,
             soul=profile.soul,
             identity=profile.identity,
-            time_zone=own_time_zone(profile.agent.heartbeat),
+            time_zone=time_zone_of_agent(profile.agent.heartbeat),
             frozen=is_frozen,
         )
 
@@ -142,16 +146,18 @@ def list_agents(api: Api, caller: Reader, query: Paged) -> Page[AgentView]:
         return [
             profile
             for profile in profiles
-            if sees(caller.principal, agent_access_resource(Area.PROFILE, profile.agent.id))
+            if may_principal_read(
+                caller.principal, agent_access_resource(Area.PROFILE, profile.agent.id)
+            )
         ]
 
-    items, place = collect_accessible_items(
+    items, place = collect_items_with_access(
         lambda after, limit: api.runtime.home.agents.page(after=after or None, limit=limit),
         keep,
         lambda profile: profile.agent.id,
-        after=visible_place_in_http_cursor(api.runtime, LISTING, query.cursor),
+        after=unhidden_place_in_http_cursor(api.runtime, LISTING, query.cursor),
         limit=query.limit,
-        hide=place_hider(api.runtime, LISTING),
+        hide=principal_place_hider(api.runtime, LISTING),
     )
     frozen = api.runtime.home.switches.all_frozen() if items else ()
     return Page(
@@ -166,7 +172,7 @@ def list_agents(api: Api, caller: Reader, query: Paged) -> Page[AgentView]:
     response_model=AgentView,
     operation_id="create_agent",
 )
-def create(
+def create_agent_with_soul(
     api: Api,
     caller: Owner,
     once: Repeatable,
@@ -254,7 +260,7 @@ def get_soul(api: Api, _caller: ProfileReader, agent_id: Id, response: Response)
     ETag holds the agent's version.
     """
     profile = api.runtime.home.agents.get(agent_id)
-    set_etag(response, profile.agent.version)
+    set_http_etag(response, profile.agent.version)
     return profile.soul
 
 
@@ -265,23 +271,25 @@ def put_soul(api: Api, _caller: Owner, agent_id: Id, body: Strict[Soul], edit: E
     It applies from the next turn on.
     """
     profile = save_agent_changes(api.runtime, agent_id, edit.version, {}, soul=body)
-    set_etag(edit.response, profile.agent.version)
+    set_http_etag(edit.response, profile.agent.version)
     return profile.soul
 
 
-@router.get("/{agent_id}/identity")
-def get_identity(api: Api, _caller: ProfileReader, agent_id: Id, response: Response) -> Identity:
+@router.get("/{agent_id}/identity", operation_id="get_identity")
+def get_agent_identity(
+    api: Api, _caller: ProfileReader, agent_id: Id, response: Response
+) -> Identity:
     """Get an agent's identity.
 
     ETag holds the agent's version.
     """
     profile = api.runtime.home.agents.get(agent_id)
-    set_etag(response, profile.agent.version)
+    set_http_etag(response, profile.agent.version)
     return profile.identity
 
 
-@router.put("/{agent_id}/identity")
-def put_identity(
+@router.put("/{agent_id}/identity", operation_id="put_identity")
+def put_agent_identity(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[Identity], edit: Edit
 ) -> Identity:
     """Replace an agent's identity.
@@ -289,7 +297,7 @@ def put_identity(
     It applies from the next turn on.
     """
     profile = save_agent_changes(api.runtime, agent_id, edit.version, {}, identity=body)
-    set_etag(edit.response, profile.agent.version)
+    set_http_etag(edit.response, profile.agent.version)
     return profile.identity
 
 
@@ -312,14 +320,14 @@ def save_agent_changes(
         )
     if "time_zone" in changes:
         zone = changes.pop("time_zone")
-        changes["heartbeat"] = heartbeat_in_time_zone(
+        changes["heartbeat"] = agent_heartbeat_in_zone(
             profile.agent.heartbeat, zone, runtime.rules.time_zone
         )
     return change_agent(runtime, profile, changes, soul=soul, identity=identity)
 
 
 def _view_with_etag(runtime: Runtime, response: Response, profile: Profile) -> AgentView:
-    set_etag(response, profile.agent.version)
+    set_http_etag(response, profile.agent.version)
     return _view(runtime, profile)
 
 

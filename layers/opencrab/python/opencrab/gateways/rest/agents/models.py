@@ -11,20 +11,23 @@ from opencrab.domain.models.preferences import ALIASES, AliasName
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.usage.ledger import Grouping, Period, UsageRow, is_usage_row_id
 from opencrab.domain.value import Value
-from opencrab.engine.insight.costs import UsageReport, cost_report
+from opencrab.engine.insight.costs import UsageReport, costs_for_insight
 from opencrab.engine.models.effective_choice import Effective, effective_models
-from opencrab.engine.models.preferences import current_model_preferences, require_model_config
+from opencrab.engine.models.preferences import (
+    current_model_preferences,
+    require_usable_models_of_agent,
+)
 from opencrab.gateways.rest.agents.agents import save_agent_changes
 from opencrab.gateways.rest.http.access import MetricsReader, Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, set_etag
+from opencrab.gateways.rest.http.etag import Edit, set_http_etag
 from opencrab.gateways.rest.http.page import (
     Page,
     PageQuery,
-    page_of,
-    page_place,
-    unknown_cursor_error,
+    http_page_of,
+    place_in_http_cursor,
+    unknown_http_cursor_error,
 )
 from opencrab.ports.models.model import Models
 
@@ -102,8 +105,10 @@ class ReportQuery(Value, defer_build=False):
 Asked = Annotated[ReportQuery, Query()]
 
 
-@router.get("/config")
-def get_llm_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -> LlmConfigView:
+@router.get("/config", operation_id="get_llm_config")
+def get_models_of_agent(
+    api: Api, _caller: Owner, agent_id: Id, response: Response
+) -> LlmConfigView:
     """Get an agent's model choices.
 
     ETag holds the agent's version.
@@ -112,8 +117,8 @@ def get_llm_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -
     return _llm_config_view(api.runtime.models, api.runtime.home.agents.get(agent_id), response)
 
 
-@router.put("/config")
-def put_llm_config(
+@router.put("/config", operation_id="put_llm_config")
+def put_models_of_agent(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[LlmConfigPut], edit: Edit
 ) -> LlmConfigView:
     """Replace an agent's model choices.
@@ -122,7 +127,7 @@ def put_llm_config(
     """
     current_model_preferences(api.runtime)
     api.runtime.home.agents.get(agent_id)
-    require_model_config(api.runtime.models, body.config, body.model)
+    require_usable_models_of_agent(api.runtime.models, body.config, body.model)
     changes = {"model": body.model, "llm": body.config}
     return _llm_config_view(
         api.runtime.models,
@@ -131,26 +136,26 @@ def put_llm_config(
     )
 
 
-@router.get("/metrics")
-def list_llm_metrics(
+@router.get("/metrics", operation_id="list_llm_metrics")
+def list_agent_llm_metrics(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[MetricsQuery, Query()]
 ) -> Page[CallMetrics]:
     """List an agent's model calls with tokens, costs and times, newest first.
 
     Single calls are listed for `retention.calls_days` (400); `metrics/summary` counts all.
     """
-    runtime, place = api.runtime, page_place(LISTING, query.cursor)
+    runtime, place = api.runtime, place_in_http_cursor(LISTING, query.cursor)
     if place is not None and not is_usage_row_id(place):
-        raise unknown_cursor_error()
+        raise unknown_http_cursor_error()
     runtime.home.agents.get(agent_id)
     since = query.period.since(runtime.clock.now())
     found = runtime.home.usage.rows(agent_id, since=since, after=place, limit=query.limit + 1)
-    items, cursor = page_of(LISTING, found, query.limit, lambda row: row.id)
+    items, cursor = http_page_of(LISTING, found, query.limit, lambda row: row.id)
     return Page(items=tuple(map(CallMetrics.of, items)), next_cursor=cursor)
 
 
-@router.get("/metrics/summary")
-def llm_metrics_summary(
+@router.get("/metrics/summary", operation_id="llm_metrics_summary")
+def get_agent_llm_metrics_summary(
     api: Api, _caller: MetricsReader, agent_id: Id, query: Asked
 ) -> UsageReport:
     """Sum an agent's model calls by model, purpose, task type or complexity.
@@ -161,20 +166,22 @@ def llm_metrics_summary(
     return _report(api, agent_id, query)
 
 
-@router.get("/summary")
-def llm_summary(api: Api, _caller: MetricsReader, agent_id: Id, query: Asked) -> UsageReport:
+@router.get("/summary", operation_id="llm_summary")
+def get_agent_llm_summary(
+    api: Api, _caller: MetricsReader, agent_id: Id, query: Asked
+) -> UsageReport:
     """Sum an agent's model calls; the same as `GET .../llm/metrics/summary`."""
     return _report(api, agent_id, query)
 
 
 def _report(api: Api, agent_id: str, query: ReportQuery) -> UsageReport:
     groupings = tuple(Grouping) if query.group_by is None else (query.group_by,)
-    return cost_report(api.runtime, agent_id, query.period, groupings)
+    return costs_for_insight(api.runtime, agent_id, query.period, groupings)
 
 
 def _llm_config_view(models: Models, profile: Profile, response: Response) -> LlmConfigView:
     agent = profile.agent
-    set_etag(response, profile.agent.version)
+    set_http_etag(response, profile.agent.version)
     return LlmConfigView(
         **dict(agent.llm),
         model=agent.model,

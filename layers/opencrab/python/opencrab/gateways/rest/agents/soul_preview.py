@@ -7,11 +7,11 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.prompt.soul_preview import soul_preview
+from opencrab.engine.turn.prompt.soul_preview import preview_system_prompt
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.idempotency import Repeatable, refuse_unfinished_repeat
+from opencrab.gateways.rest.http.idempotency import Repeatable, refuse_unfinished_http_repeat
 
 _LOCAL_SECONDS, _AWS_SECONDS = 240, 25
 """How long both answers may take together."""
@@ -58,7 +58,7 @@ def preview_soul(
 
     It changes nothing.
     """
-    text = str(soul_preview(_previewed_profile(api.runtime, agent_id, body)))
+    text = str(preview_system_prompt(_previewed_profile(api.runtime, agent_id, body)))
     return SoulPreviewView(text=text, estimated_tokens=estimated_tokens(text))
 
 
@@ -75,18 +75,18 @@ def sample_soul(
 
     def make() -> SampleConversationView:
         from opencrab.engine.installation.sample_conversation import (  # noqa: PLC0415 - seldom
-            sample_conversation,
+            installation_sample_conversation,
         )
 
         seconds = api.capped_wait(_LOCAL_SECONDS) or _LOCAL_SECONDS
-        found = sample_conversation(
+        found = installation_sample_conversation(
             api.runtime,
             _previewed_profile(api.runtime, agent_id, body),
             timeout_seconds=seconds if seconds == _LOCAL_SECONDS else min(seconds, _AWS_SECONDS),
         )
         return SampleConversationView.model_validate(found.model_dump())
 
-    return once.answer(body, make, again=refuse_unfinished_repeat, remembered=_without_texts)
+    return once.answer(body, make, again=refuse_unfinished_http_repeat, remembered=_without_texts)
 
 
 def _without_texts(found: SampleConversationView) -> SampleConversationView:

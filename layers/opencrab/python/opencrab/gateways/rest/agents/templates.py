@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Header
 
 from opencrab.domain.value import Value
-from opencrab.engine.agents.character_card import CharacterCard, agent_from_card
+from opencrab.engine.agents.character_card import CharacterCard, agent_from_character_card
 from opencrab.engine.agents.creation import NewAgent
 from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner, Reader
@@ -63,8 +63,8 @@ def list_presets(_caller: Reader, accept_language: _Language = None) -> PresetsV
     )
 
 
-@router.post("/card")
-def read_card(
+@router.post("/card", operation_id="read_card")
+def convert_character_card(
     _caller: Owner,
     _once: Repeatable,
     body: Strict[CharacterCard],
@@ -75,5 +75,5 @@ def read_card(
     It creates nothing. Versions 1 to 3 of the format are read; instructions to a model, such as
     `system_prompt`, are left out.
     """
-    agent, cut = agent_from_card(body, language_of_http_request(accept_language or ""))
+    agent, cut = agent_from_character_card(body, language_of_http_request(accept_language or ""))
     return CardAgentView(agent=agent, cut=cut)

@@ -10,7 +10,7 @@ from opencrab.domain.value import Unit, Value
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.idempotency import Repeatable, refuse_unfinished_repeat
+from opencrab.gateways.rest.http.idempotency import Repeatable, refuse_unfinished_http_repeat
 
 _LOCAL_SECONDS, _AWS_SECONDS = 480, 25
 """How long the four calls may take together."""
@@ -42,8 +42,8 @@ class TraitPairView(Value):
     cost_micro_usd: int
 
 
-@router.post("/trait-pair", response_model=TraitPairView)
-def compare_trait_pair(
+@router.post("/trait-pair", response_model=TraitPairView, operation_id="compare_trait_pair")
+def compare_agents_with_traits(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[TraitPairBody]
 ) -> Response:
     """Compare two versions of an agent that differ in one number.
@@ -56,11 +56,11 @@ def compare_trait_pair(
 
     def make() -> TraitPairView:
         from opencrab.engine.installation.trait_comparison import (  # noqa: PLC0415 - seldom
-            compare_trait,
+            compare_trait_on_installation_models,
         )
 
         seconds = api.capped_wait(_LOCAL_SECONDS) or _LOCAL_SECONDS
-        found = compare_trait(
+        found = compare_trait_on_installation_models(
             api.runtime,
             api.runtime.home.agents.get(agent_id),
             body.name,
@@ -69,7 +69,7 @@ def compare_trait_pair(
         )
         return TraitPairView.model_validate(found.model_dump())
 
-    return once.answer(body, make, again=refuse_unfinished_repeat, remembered=_without_texts)
+    return once.answer(body, make, again=refuse_unfinished_http_repeat, remembered=_without_texts)
 
 
 def _without_texts(found: TraitPairView) -> TraitPairView:

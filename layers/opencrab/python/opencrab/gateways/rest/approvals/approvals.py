@@ -14,8 +14,8 @@ from opencrab.domain.approvals.approval import Approval, ApprovalState
 from opencrab.domain.approvals.call_text import ShownHash, name_of_call_for_approval
 from opencrab.domain.errors import Conflict
 from opencrab.domain.value import ShortText, Value
-from opencrab.engine.access.list_cursor import place_hider
-from opencrab.engine.access.visibility import collect_accessible_items, sees_session
+from opencrab.engine.access.list_cursor import principal_place_hider
+from opencrab.engine.access.visibility import collect_items_with_access, may_principal_see_session
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
 from opencrab.engine.approvals.call_card import stored_approval_call_card
@@ -24,7 +24,7 @@ from opencrab.gateways.rest.http.access import (
     Caller,
     Reader,
     Talker,
-    may_http_caller_see_approvals,
+    may_http_caller_see_details,
 )
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -33,7 +33,7 @@ from opencrab.gateways.rest.http.page import (
     Page,
     PageQuery,
     http_cursor_after,
-    visible_place_in_http_cursor,
+    unhidden_place_in_http_cursor,
 )
 from opencrab.ports.home import Home
 
@@ -148,7 +148,7 @@ def list_approvals(
 ) -> Page[OpenedView]:
     """List open approvals, oldest first, or decided ones, newest first."""
     listing = f"{query.state.value}_approvals"
-    items, place = collect_accessible_items(
+    items, place = collect_items_with_access(
         lambda after, limit: approvals.open_or_decided_approvals(
             api.runtime.home.facts,
             decided=query.state is ApprovalFilter.DECIDED,
@@ -157,15 +157,15 @@ def list_approvals(
         ),
         lambda found: _visible_approvals(api.runtime.home, caller, found),
         lambda approval: approval.id,
-        after=visible_place_in_http_cursor(api.runtime, listing, query.cursor),
+        after=unhidden_place_in_http_cursor(api.runtime, listing, query.cursor),
         limit=query.limit,
-        hide=place_hider(api.runtime, listing),
+        hide=principal_place_hider(api.runtime, listing),
     )
     agents = {approval.agent_id for approval in items}
     seen = {
         agent_id
         for agent_id in agents
-        if may_http_caller_see_approvals(api.runtime.home.agents, agent_id, caller)
+        if may_http_caller_see_details(api.runtime.home.agents, agent_id, caller)
     }
     shown = (OpenedView.of(approval, whole=approval.agent_id in seen) for approval in items)
     return Page(items=tuple(shown), next_cursor=http_cursor_after(listing, place))
@@ -178,7 +178,7 @@ def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     Owners and delegates see the exact arguments of the call, and what it changes.
     """
     approval = _find_visible(api.runtime.home, caller, approval_id)
-    whole = may_http_caller_see_approvals(api.runtime.home.agents, approval.agent_id, caller)
+    whole = may_http_caller_see_details(api.runtime.home.agents, approval.agent_id, caller)
     card = (
         stored_approval_call_card(api.runtime, approval, is_owner=caller.is_owner)
         if whole
@@ -260,11 +260,11 @@ def _visible_approvals(home: Home, caller: Caller, found: Sequence[Approval]) ->
 
     @cache
     def decides(agent_id: str) -> bool:
-        return may_http_caller_see_approvals(home.agents, agent_id, caller)
+        return may_http_caller_see_details(home.agents, agent_id, caller)
 
     @cache
     def seen(session_id: str) -> bool:
-        return sees_session(home, caller.principal, session_id)
+        return may_principal_see_session(home, caller.principal, session_id)
 
     return [each for each in found if decides(each.agent_id) or seen(each.session_id)]
 

@@ -13,7 +13,7 @@ from opencrab.gateways.rest.http.access import AgentReader, Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, page_list
+from opencrab.gateways.rest.http.page import Page, Paged, http_page_of_list
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "grants"
@@ -40,7 +40,7 @@ class GrantView(View):
 def list_grants(api: Api, _caller: AgentReader, agent_id: Id, query: Paged) -> Page[GrantView]:
     """List grants that have not ended, oldest first."""
     read = partial(grants.open_approval_grants, api.runtime, agent_id)
-    items, cursor = page_list(LISTING, query, read, lambda grant: grant.id)
+    items, cursor = http_page_of_list(LISTING, query, read, lambda grant: grant.id)
     return Page(items=tuple(map(GrantView.of, items)), next_cursor=cursor)
 
 

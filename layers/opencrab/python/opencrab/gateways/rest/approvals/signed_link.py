@@ -14,7 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.approval import Approval, ApprovalState
-from opencrab.domain.discord.community import DISCORD_PRINCIPAL, Person, member_authority
+from opencrab.domain.discord.community import DISCORD_PRINCIPAL, Person, discord_authority
 from opencrab.domain.errors import Conflict, NotFound, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
@@ -33,7 +33,7 @@ from opencrab.gateways.rest.approvals.signed_link_page import (
     HASH,
     REJECT,
     approval_decision_page,
-    approval_page,
+    approval_link_question_page,
     approval_sentence_page,
 )
 from opencrab.gateways.rest.http.accept_language import language_of_http_request
@@ -62,8 +62,8 @@ def show_approval_link_page(api: Api, request: Request, token: Token = "") -> Re
     return _resolve_link(api.runtime, token, request, _approval_page)
 
 
-@router.post("/approve")
-async def answer(api: Api, request: Request, token: Token = "") -> Response:
+@router.post("/approve", operation_id="answer")
+async def answer_approval_link(api: Api, request: Request, token: Token = "") -> Response:
     """Decide the approval by the pressed button."""
     choice = _pressed_button(request.headers.get("content-type", ""), await request.body())
     return await run_in_threadpool(_decide_by_link, api.runtime, token, request, choice)
@@ -132,7 +132,7 @@ def _approval_page(runtime: Runtime, link: SignedLink, approval: Approval) -> Re
         return approval_sentence_page("refused", language, 403)
     except Unavailable:
         return approval_sentence_page("busy", language, 503)
-    return approval_page(approval, name, language, card)
+    return approval_link_question_page(approval, name, language, card)
 
 
 def _decision_page(runtime: Runtime, link: SignedLink, approval: Approval, status: int) -> Response:
@@ -161,7 +161,7 @@ def _decider(runtime: Runtime, link: SignedLink, approval: Approval) -> Decider:
     snowflake = link.key_id.removeprefix(DISCORD_PRINCIPAL)
     presence = discord_presence(runtime.home.facts, approval.agent_id)
     person = Person(id=snowflake, name=snowflake)
-    is_owner = member_authority(person, runtime.community, presence) is Authority.OWNER
+    is_owner = discord_authority(person, runtime.community, presence) is Authority.OWNER
     return Decider(id=link.key_id, is_owner=is_owner, name=f"link:{link.key_id}")
 
 

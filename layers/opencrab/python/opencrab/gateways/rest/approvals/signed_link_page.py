@@ -9,7 +9,7 @@ from fastapi import Response
 
 from opencrab.domain.approvals.approval import Approval, ApprovalState
 from opencrab.domain.approvals.call_text import approval_hash
-from opencrab.domain.text.visible import visible_line
+from opencrab.domain.text.visible import text_line_showing_hidden
 from opencrab.domain.value import Language
 from opencrab.engine.approvals.call_card import CallCard
 from opencrab.ports.texts import Texts
@@ -48,7 +48,7 @@ _WORDS = Texts(__file__)
 _MARK = re.compile(r"⟨U\+[^⟩]+⟩")
 
 
-def approval_page(
+def approval_link_question_page(
     approval: Approval, agent: str, language: Language, card: CallCard | None
 ) -> Response:
     """Return the page that asks: the agent, every byte of the call, and two buttons.
@@ -66,7 +66,7 @@ def approval_page(
         for key, text in rows
     )
     warning = f'<p class="warn">{_word("tainted", language)}</p>' if approval.tainted else ""
-    name = f"<strong><bdi>{_marked_html(visible_line(agent))}</bdi></strong>"
+    name = f"<strong><bdi>{_marked_html(text_line_showing_hidden(agent))}</bdi></strong>"
     asks = _word("asks", language).format(agent=name)
     body = (
         f"<p>{asks}</p><dl>{said}</dl>{_call(card, language)}{warning}"

@@ -10,7 +10,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, id_in_cursor, page_of
+from opencrab.gateways.rest.http.page import Page, Paged, http_page_of, id_in_http_cursor
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "received-events"
@@ -34,8 +34,8 @@ class ReceivedEventView(View):
     at: datetime
 
 
-@router.post("/events", status_code=202, response_model=EventReceipt)
-def tell_event(
+@router.post("/events", status_code=202, response_model=EventReceipt, operation_id="tell_event")
+def send_event_for_heartbeat(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[News]
 ) -> Response:
     """Send an agent an event.
@@ -56,7 +56,7 @@ def list_received_events(
 
     Those that it does not subscribe to are not stored.
     """
-    after = id_in_cursor(LISTING, query.cursor)
+    after = id_in_http_cursor(LISTING, query.cursor)
     found = received_events_of_agent(api.runtime, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = page_of(LISTING, found, query.limit, lambda each: each.id)
+    items, cursor = http_page_of(LISTING, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(ReceivedEventView.of, items)), next_cursor=cursor)

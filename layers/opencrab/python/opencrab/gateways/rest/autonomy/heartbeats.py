@@ -7,24 +7,24 @@ from fastapi import Response
 
 from opencrab.domain.agents.agent import AgentStatus, Profile
 from opencrab.domain.agents.heartbeat import Heartbeat
-from opencrab.domain.agents.time_zone import agent_time_zone, with_hours_in_zone
+from opencrab.domain.agents.time_zone import agent_heartbeat_with_hours_in_zone, agent_time_zone
 from opencrab.domain.autonomy.heartbeat_gate import BeatReason, LoggedHeartbeat
 from opencrab.domain.autonomy.instruction_plan import InstructionPlan, PlanFlaw
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.value import Value
-from opencrab.engine.agents.vital_signs import stored_agent_vital_signs
+from opencrab.engine.agents.vital_signs import agent_vital_signs_document
 from opencrab.engine.autonomy.heartbeat import heartbeat_log
 from opencrab.engine.autonomy.instruction_plan import (
-    read_instruction_plan,
-    withdraw_instruction_plan,
+    read_autonomy_instruction_plan,
+    withdraw_autonomy_instruction_plan,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import save_agent_changes
 from opencrab.gateways.rest.http.access import AgentReader, Owner, ProfileReader
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, set_etag
-from opencrab.gateways.rest.http.page import Page, Paged, id_in_cursor, page_of
+from opencrab.gateways.rest.http.etag import Edit, set_http_etag
+from opencrab.gateways.rest.http.page import Page, Paged, http_page_of, id_in_http_cursor
 from opencrab.gateways.rest.http.view import View
 from opencrab.ports.documents import Documents
 
@@ -163,21 +163,23 @@ def put_heartbeat(
     runtime, heartbeat = api.runtime, Heartbeat(**dict(body))
     agent = runtime.home.agents.get(agent_id).agent
     zone = agent_time_zone(agent, runtime.rules.time_zone)
-    changes = {"heartbeat": with_hours_in_zone(heartbeat, zone)}
+    changes = {"heartbeat": agent_heartbeat_with_hours_in_zone(heartbeat, zone)}
     after = save_agent_changes(runtime, agent_id, edit.version, changes)
     if agent.heartbeat.acts_on_its_own and not after.agent.heartbeat.acts_on_its_own:
-        withdraw_instruction_plan(runtime, agent_id)
+        withdraw_autonomy_instruction_plan(runtime, agent_id)
     return _heartbeat(edit.response, after)
 
 
-@router.get("/instruction-plan")
-def get_instruction_plan(api: Api, _caller: AgentReader, agent_id: Id) -> InstructionPlanView:
+@router.get("/instruction-plan", operation_id="get_instruction_plan")
+def get_autonomy_instruction_plan(
+    api: Api, _caller: AgentReader, agent_id: Id
+) -> InstructionPlanView:
     """Get what an agent makes of its standing instructions: goals, times and conditions.
 
     `state` says whether a model was asked and has answered; if that failed, `why` has the reason.
     """
     agent = api.runtime.home.agents.get(agent_id).agent
-    return InstructionPlanView.of(read_instruction_plan(api.runtime.home.facts, agent))
+    return InstructionPlanView.of(read_autonomy_instruction_plan(api.runtime.home.facts, agent))
 
 
 @router.get("/heartbeats")
@@ -187,9 +189,9 @@ def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Bea
     `totals` counts all heartbeats.
     """
     api.runtime.home.agents.get(agent_id)
-    after = id_in_cursor(LISTING, query.cursor)
+    after = id_in_http_cursor(LISTING, query.cursor)
     found = heartbeat_log(api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = page_of(LISTING, found, query.limit, lambda fact: fact.id)
+    items, cursor = http_page_of(LISTING, found, query.limit, lambda fact: fact.id)
     return BeatsView(
         items=tuple(BeatView.of(fact.read(LoggedHeartbeat)) for fact in items),
         next_cursor=cursor,
@@ -197,8 +199,10 @@ def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Bea
     )
 
 
-@router.get("/status")
-def get_status(api: Api, _caller: ProfileReader, agent_id: Id, response: Response) -> StatusView:
+@router.get("/status", operation_id="get_status")
+def get_autonomy_status(
+    api: Api, _caller: ProfileReader, agent_id: Id, response: Response
+) -> StatusView:
     """Get whether an agent is active, dormant or retired.
 
     ETag holds the agent's version.
@@ -206,8 +210,8 @@ def get_status(api: Api, _caller: ProfileReader, agent_id: Id, response: Respons
     return _status(api.runtime, response, api.runtime.home.agents.get(agent_id))
 
 
-@router.put("/status")
-def put_status(
+@router.put("/status", operation_id="put_status")
+def put_autonomy_status(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[StatusPut], edit: Edit
 ) -> StatusView:
     """Wake an agent, make it dormant or retire it permanently."""
@@ -216,12 +220,12 @@ def put_status(
 
 
 def _heartbeat(response: Response, profile: Profile) -> Heartbeat:
-    set_etag(response, profile.agent.version)
+    set_http_etag(response, profile.agent.version)
     return profile.agent.heartbeat
 
 
 def _status(runtime: Runtime, response: Response, profile: Profile) -> StatusView:
-    set_etag(response, profile.agent.version)
+    set_http_etag(response, profile.agent.version)
     signs = _signs(runtime.home.facts, profile.agent.id)
     in_vain = 0 if signs is None else signs.in_vain
     return StatusView(
@@ -233,5 +237,5 @@ def _status(runtime: Runtime, response: Response, profile: Profile) -> StatusVie
 
 
 def _signs(facts: Documents, agent_id: str) -> VitalSigns | None:
-    stored = stored_agent_vital_signs(facts, agent_id)
+    stored = agent_vital_signs_document(facts, agent_id)
     return None if stored is None else stored.read(VitalSigns)

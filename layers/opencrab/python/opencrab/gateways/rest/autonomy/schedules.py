@@ -5,7 +5,7 @@ from functools import partial
 
 from fastapi import Response
 
-from opencrab.domain.autonomy.instruction_plan import is_from_instructions
+from opencrab.domain.autonomy.instruction_plan import is_instructed_schedule
 from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, WhyOff
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.value import Value
@@ -13,9 +13,9 @@ from opencrab.engine.autonomy import schedules
 from opencrab.gateways.rest.http.access import AgentReader, Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, set_etag
+from opencrab.gateways.rest.http.etag import Edit, set_http_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, page_list
+from opencrab.gateways.rest.http.page import Page, Paged, http_page_of_list
 
 LISTING = "schedules"
 
@@ -51,7 +51,7 @@ class ScheduleView(Value):
     def of(cls, schedule: Schedule, *, private: bool) -> "ScheduleView":
         """Convert a stored schedule to its view; without `private`, `channel` is null."""
         shown = {name: value for name, value in schedule if name in cls.model_fields}
-        shown["from_instructions"] = is_from_instructions(schedule)
+        shown["from_instructions"] = is_instructed_schedule(schedule)
         return cls(**shown | ({} if private else {"channel": None}))
 
 
@@ -68,7 +68,7 @@ def list_schedules(api: Api, caller: AgentReader, agent_id: Id, query: Paged) ->
     An agent has 50 at most.
     """
     read = partial(schedules.schedules_of_agent, api.runtime.home, agent_id)
-    items, cursor = page_list(LISTING, query, read, lambda each: each.id)
+    items, cursor = http_page_of_list(LISTING, query, read, lambda each: each.id)
     shown = tuple(ScheduleView.of(each, private=caller.is_owner) for each in items)
     return Page(items=shown, next_cursor=cursor)
 
@@ -99,7 +99,7 @@ def get_schedule(
     ETag holds the version of the owner's settings.
     """
     found = schedules.find_schedule(api.runtime.home.facts, agent_id, schedule_id)
-    set_etag(response, found.version)
+    set_http_etag(response, found.version)
     return ScheduleView.of(found, private=caller.is_owner)
 
 
@@ -114,7 +114,7 @@ def put_schedule(
     changed = schedules.change_schedule(
         api.runtime, agent_id, schedule_id, body, version=edit.version
     )
-    set_etag(edit.response, changed.version)
+    set_http_etag(edit.response, changed.version)
     return ScheduleView.of(changed, private=True)
 
 

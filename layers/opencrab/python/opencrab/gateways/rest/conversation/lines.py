@@ -11,7 +11,7 @@ from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language, Value
 from opencrab.engine.conversation.action_words import session_action_in_words
-from opencrab.engine.conversation.live import VisibleKinds, visible_session_line_kinds
+from opencrab.engine.conversation.live import VisibleKinds, visible_conversation_line_kinds
 from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Caller
 from opencrab.gateways.rest.http.page import PageQuery
@@ -93,7 +93,7 @@ def lines_visible_to(caller: Caller, kinds: str | None) -> VisibleKinds:
     Raises Invalid for a kind that does not exist, Refused for one that only an owner sees.
     """
     asked = None if kinds is None else [_kind(name.strip()) for name in kinds.split(",")]
-    return visible_session_line_kinds(asked, is_owner=caller.is_owner)
+    return visible_conversation_line_kinds(asked, is_owner=caller.is_owner)
 
 
 def _kind(name: str) -> LineKind:

@@ -41,7 +41,7 @@ from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, http_page_cursor, sequence_in_http_cursor
-from opencrab.gateways.rest.insight.turn_outcome import TurnOutcome, turn_outcome
+from opencrab.gateways.rest.insight.turn_outcome import TurnOutcome, insight_turn_outcome
 
 LISTING = "lines"
 LONGEST_WAIT = 60
@@ -241,7 +241,7 @@ def _require_pictures_here(parts: tuple[Part, ...]) -> None:
 
 def _outcomes(runtime: Runtime, replies: Replies, language: Language) -> tuple[TurnOutcome, ...]:
     journal = runtime.home.journal
-    return tuple(turn_outcome(journal, turn, language) for turn in replies.turns)
+    return tuple(insight_turn_outcome(journal, turn, language) for turn in replies.turns)
 
 
 def _answer_with_replies(

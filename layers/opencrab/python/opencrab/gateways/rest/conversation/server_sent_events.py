@@ -39,7 +39,7 @@ from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.event_stream import (
     CheckedFollower,
-    event_stream_response,
+    http_event_stream_response,
     stream_http_events,
 )
 from opencrab.ports.conversation.answers import AnswerPart, NoWatchers
@@ -199,7 +199,7 @@ class SessionFollower:
                 return ""
             is_silent = found.status is not TurnStatus.RUNNING
             ended = self._messages.of_turn(turn_id, found.at) if is_silent else ()
-            return "".join(map(_data, (*ended, *live_events.session_events_of_turn(found))))
+            return "".join(map(_data, (*ended, *live_events.live_session_events_of_turn(found))))
         if turn_id not in self._agents:
             self._agents[turn_id] = self._home.journal.header(turn_id).agent_id
         told = {"turn_id": turn_id, "agent_id": self._agents[turn_id], "status": status}
@@ -239,7 +239,7 @@ async def session_events(
         require_session_access(api.runtime.home, principal, session_id)
 
     follower = CheckedFollower(progress, check, api.runtime.clock)
-    return event_stream_response(
+    return http_event_stream_response(
         stream_http_events(api, session_id, follower, api.capped_wait(query.seconds))
     )
 

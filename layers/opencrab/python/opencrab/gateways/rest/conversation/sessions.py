@@ -22,19 +22,19 @@ from opencrab.domain.conversation.session import (
 from opencrab.domain.errors import Refused
 from opencrab.domain.name import NewName
 from opencrab.domain.value import Identifier, MessageText, Value
-from opencrab.engine.access.list_cursor import place_hider
-from opencrab.engine.access.membership import grant_session_access, revoke_session_access
-from opencrab.engine.access.session_access import record_session_access_speaking_freely
+from opencrab.engine.access.list_cursor import principal_place_hider
+from opencrab.engine.access.membership import let_principal_access_session, revoke_session_access
+from opencrab.engine.access.session_access import record_access_speaking_freely
 from opencrab.engine.access.visibility import (
     NOBODY,
-    collect_accessible_items,
-    require_accessible_session,
-    visible_sessions,
+    collect_items_with_access,
+    require_access_to_session,
+    sessions_principal_may_access,
 )
-from opencrab.engine.agents.creation import NewSession, create_session_of_agents
+from opencrab.engine.agents.creation import NewSession, create_first_session_of_agents
 from opencrab.engine.conversation.titles import session_title
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import instruct_session
+from opencrab.engine.turn.admission import admit_guidance_for_turns
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -43,7 +43,7 @@ from opencrab.gateways.rest.http.page import (
     Page,
     PageQuery,
     http_cursor_after,
-    visible_place_in_http_cursor,
+    unhidden_place_in_http_cursor,
 )
 from opencrab.gateways.rest.http.view import View
 
@@ -149,17 +149,17 @@ def list_sessions(
 
     def keep(sessions: Sequence[Session]) -> list[Session]:
         asked = [each for each in sessions if query.includes(each, caller.principal.id)]
-        seen = visible_sessions(home, caller.principal, asked)
+        seen = sessions_principal_may_access(home, caller.principal, asked)
         known.update({session.id: access for session, access in seen})
         return [session for session, _ in seen]
 
-    items, place = collect_accessible_items(
+    items, place = collect_items_with_access(
         lambda after, limit: home.sessions.page(after=after or None, limit=limit),
         keep,
         lambda session: session.id,
-        after=visible_place_in_http_cursor(api.runtime, LISTING, query.cursor),
+        after=unhidden_place_in_http_cursor(api.runtime, LISTING, query.cursor),
         limit=query.limit,
-        hide=place_hider(api.runtime, LISTING),
+        hide=principal_place_hider(api.runtime, LISTING),
     )
     return Page(
         items=tuple(_view(api.runtime, each, known[each.id]) for each in items),
@@ -189,7 +189,7 @@ def create_conversation_session(
 
     def make() -> SessionView:
         session_id, creator = once.id_of("session"), caller.principal.id
-        made = create_session_of_agents(
+        made = create_first_session_of_agents(
             api.runtime, body, created_by=creator, session_id=session_id
         )
         return _view(api.runtime, made, NOBODY)
@@ -201,7 +201,7 @@ def create_conversation_session(
 def get_session(api: Api, caller: Reader, session_id: Id) -> SessionView:
     """Get a session."""
     runtime = api.runtime
-    return _view(runtime, *require_accessible_session(runtime.home, caller.principal, session_id))
+    return _view(runtime, *require_access_to_session(runtime.home, caller.principal, session_id))
 
 
 @router.patch("/{session_id}")
@@ -213,12 +213,12 @@ def rename_session(
     Everybody who reads the session reads its name. Its creator and owner keys may name it.
     """
     home = api.runtime.home
-    _, access = require_accessible_session(home, caller.principal, session_id, Verb.CHANGE)
+    _, access = require_access_to_session(home, caller.principal, session_id, Verb.CHANGE)
     return _view(api.runtime, home.sessions.rename(session_id, body.name), access)
 
 
-@router.put("/{session_id}/speak-freely")
-def let_speak_freely(
+@router.put("/{session_id}/speak-freely", operation_id="let_speak_freely")
+def let_session_speak_freely(
     api: Api, _caller: Owner, session_id: Id, body: Strict[SpeakFreely]
 ) -> SessionView:
     """Let agents use private memories in a session although others read it, or end that.
@@ -227,9 +227,7 @@ def let_speak_freely(
     """
     home = api.runtime.home
     session = home.sessions.get(session_id)
-    access = record_session_access_speaking_freely(
-        home.facts, session_id, speaks_freely=body.speaks_freely
-    )
+    access = record_access_speaking_freely(home.facts, session_id, speaks_freely=body.speaks_freely)
     return _view(api.runtime, session, access)
 
 
@@ -255,8 +253,9 @@ def end_session(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> R
     "/{session_id}/mentor",
     status_code=201,
     response_model=MentorView,
+    operation_id="mentor",
 )
-def mentor(
+def give_session_guidance(
     api: Api, caller: Owner, session_id: Id, once: Repeatable, body: Strict[Mentor]
 ) -> Response:
     """Give the session's agents guidance that only they and the owner see.
@@ -274,32 +273,34 @@ def mentor(
 
 
 def _end_session_if_allowed(runtime: Runtime, caller: Caller, session_id: str) -> SessionView:
-    _, access = require_accessible_session(runtime.home, caller.principal, session_id, Verb.CHANGE)
+    _, access = require_access_to_session(runtime.home, caller.principal, session_id, Verb.CHANGE)
     ended = runtime.home.sessions.end(session_id, runtime.clock.now())
     return _view(runtime, ended, access)
 
 
-@router.put("/{session_id}/members/{principal_id}")
-def invite(api: Api, caller: Talker, session_id: Id, principal_id: Id) -> SessionView:
+@router.put("/{session_id}/members/{principal_id}", operation_id="invite")
+def invite_to_session(api: Api, caller: Talker, session_id: Id, principal_id: Id) -> SessionView:
     """Share a session with a principal that has a chat key.
 
     The principal reads the whole session, past lines too, and writes in it. The creator of a
     session and owner keys may share it.
     """
     home = api.runtime.home
-    session, _ = require_accessible_session(home, caller.principal, session_id, Verb.CHANGE)
-    access = grant_session_access(home.facts, home.keys, session_id, principal_id)
+    session, _ = require_access_to_session(home, caller.principal, session_id, Verb.CHANGE)
+    access = let_principal_access_session(home.facts, home.keys, session_id, principal_id)
     return _view(api.runtime, session, access)
 
 
-@router.delete("/{session_id}/members/{principal_id}")
-def uninvite(api: Api, caller: Talker, session_id: Id, principal_id: Id) -> SessionView:
+@router.delete("/{session_id}/members/{principal_id}", operation_id="uninvite")
+def uninvite_from_session(
+    api: Api, caller: Talker, session_id: Id, principal_id: Id
+) -> SessionView:
     """Stop sharing a session with a principal.
 
     Live connections of this principal stop receiving the session within about a minute.
     """
     home = api.runtime.home
-    session, _ = require_accessible_session(home, caller.principal, session_id, Verb.CHANGE)
+    session, _ = require_access_to_session(home, caller.principal, session_id, Verb.CHANGE)
     access = revoke_session_access(home.facts, session_id, principal_id)
     return _view(api.runtime, session, access)
 
@@ -327,4 +328,4 @@ def _instruct(
         message_id=instruction_id,
         at=now,
     )
-    return instruct_session(runtime.home, instruction, line)
+    return admit_guidance_for_turns(runtime.home, instruction, line)

@@ -11,8 +11,8 @@ from opencrab.domain.errors import Conflict
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Identifier, ShortText, Value
-from opencrab.engine.access.visibility import require_accessible_turn
-from opencrab.engine.insight.turn_list import newest_turns
+from opencrab.engine.access.visibility import require_access_to_turn
+from opencrab.engine.insight.turn_list import newest_turns_for_insight
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn import control
@@ -55,13 +55,15 @@ class TurnsQuery(Value, defer_build=False):
     )
 
 
-@router.get("")
-def list_turns(api: Api, caller: Reader, query: Annotated[TurnsQuery, Query()]) -> Page[TurnView]:
+@router.get("", operation_id="list_turns")
+def list_turns_of_sessions(
+    api: Api, caller: Reader, query: Annotated[TurnsQuery, Query()]
+) -> Page[TurnView]:
     """List turns, newest first.
 
     Of each agent the 200 newest turns are considered; there are no further pages.
     """
-    found = newest_turns(
+    found = newest_turns_for_insight(
         api.runtime,
         caller.principal,
         agent_id=query.agent_id,
@@ -72,8 +74,8 @@ def list_turns(api: Api, caller: Reader, query: Annotated[TurnsQuery, Query()]) 
     return Page(items=tuple(map(TurnView.of, found)))
 
 
-@router.get("/{turn_id}")
-def get_turn(
+@router.get("/{turn_id}", operation_id="get_turn")
+def get_turn_of_session(
     api: Api,
     caller: Reader,
     turn_id: Id,
@@ -83,7 +85,7 @@ def get_turn(
 ) -> StoryView:
     """Get a turn's state and every step."""
     recorded = api.runtime.home.journal.load(turn_id)
-    require_accessible_turn(api.runtime.home, caller.principal, recorded.turn)
+    require_access_to_turn(api.runtime.home, caller.principal, recorded.turn)
     records = resolve_record_pointers(recorded.records, api.runtime.home.blobs)
     language = language_of_http_request(accept_language or "")
     return StoryView.from_records(
@@ -91,8 +93,8 @@ def get_turn(
     )
 
 
-@router.post("/{turn_id}/cancel", response_model=TurnView)
-def cancel_turn(
+@router.post("/{turn_id}/cancel", response_model=TurnView, operation_id="cancel_turn")
+def stop_turn_of_session(
     api: Api, caller: Talker, turn_id: Id, once: Repeatable, body: Strict[Cancel] | None = None
 ) -> Response:
     """Stop a turn before its next call.
@@ -105,8 +107,8 @@ def cancel_turn(
     )
 
 
-@router.post("/{turn_id}/decide", response_model=TurnView)
-def decide_turn(
+@router.post("/{turn_id}/decide", response_model=TurnView, operation_id="decide_turn")
+def decide_call_of_session_turn(
     api: Api, caller: Owner, turn_id: Id, once: Repeatable, body: Strict[TurnDecisionBody]
 ) -> Response:
     """Approve or reject the call for which a turn waits.
@@ -140,7 +142,7 @@ def _cancel_turn_if_allowed(
     runtime: Runtime, caller: Caller, turn_id: str, reason: str
 ) -> TurnView:
     turn = runtime.home.journal.load(turn_id).turn
-    require_accessible_turn(runtime.home, caller.principal, turn, Verb.CHANGE)
+    require_access_to_turn(runtime.home, caller.principal, turn, Verb.CHANGE)
     by = caller.principal.id
     return TurnView.of(control.stop_turn(runtime, turn_id, by=by, reason=reason))
 

@@ -12,8 +12,8 @@ from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import Conflict
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
-from opencrab.engine.access.visibility import require_accessible_session
-from opencrab.engine.conversation.uploads import store_upload
+from opencrab.engine.access.visibility import require_access_to_session
+from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Talker
 from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, http_routes_below
@@ -55,8 +55,14 @@ class _Content(Value):
     sha256: str
 
 
-@router.post("", status_code=201, response_model=UploadView, openapi_extra=BYTES_BODY)
-async def upload_file(
+@router.post(
+    "",
+    status_code=201,
+    response_model=UploadView,
+    openapi_extra=BYTES_BODY,
+    operation_id="upload_file",
+)
+async def upload_file_to_session(
     *,
     api: Api,
     caller: Talker,
@@ -79,7 +85,7 @@ async def upload_file(
 def _upload(
     runtime: Runtime, caller: Caller, session_id: str, once: IdempotentRequest, file: _File
 ) -> Response:
-    session, _ = require_accessible_session(
+    session, _ = require_access_to_session(
         runtime.home, caller.principal, session_id, Verb.TAKE_PART
     )
     if session.status is SessionStatus.ENDED:
@@ -88,7 +94,7 @@ def _upload(
 
     def make() -> UploadView:
         by = caller.principal
-        stored = store_upload(runtime, session, upload_id, file.name, file.content, by=by)
+        stored = store_session_upload(runtime, session, upload_id, file.name, file.content, by=by)
         return UploadView(
             kind=stored.kind.kind,
             reference=stored.reference,

@@ -29,7 +29,7 @@ from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.polling import EVERY, Watch
-from opencrab.gateways.rest.http.problem import problem_of_error
+from opencrab.gateways.rest.http.problem import http_problem
 
 FRAME_BYTES = 32_768
 TAKE_SECONDS = 10.0
@@ -81,8 +81,11 @@ class TicketView(Value):
     "/api/tickets",
     status_code=201,
     response_model=TicketView,
+    operation_id="create_ticket",
 )
-def create_ticket(api: Api, request: Request, _caller: Reader, once: Repeatable) -> Response:
+def create_conversation_ticket(
+    api: Api, request: Request, _caller: Reader, once: Repeatable
+) -> Response:
     """Get a ticket that opens one WebSocket with this key's scope.
 
     For web pages, whose WebSockets cannot send a header.
@@ -97,12 +100,12 @@ def create_ticket(api: Api, request: Request, _caller: Reader, once: Repeatable)
 
 
 @router.websocket("/ws")
-async def talk(websocket: WebSocket) -> None:
+async def talk_in_session(websocket: WebSocket) -> None:
     """Answer a client's frames and push events to it until the connection ends."""
     try:
         conversation = await run_in_threadpool(_enter, websocket)
     except OpenCrabError as error:
-        await websocket.send_denial_response(problem_of_error(error))
+        await websocket.send_denial_response(http_problem(error))
         return
     await websocket.accept()
     await OpenSocket(websocket, conversation).serve(websocket.app.state.rest.watch)

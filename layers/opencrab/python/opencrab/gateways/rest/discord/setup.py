@@ -64,7 +64,7 @@ def get_discord(
 @router.get("/discord/commands")
 def get_discord_commands(api: Api, _caller: Owner, guild_id: _Guild = None) -> CommandsDifference:
     """Compare registered with expected commands."""
-    return setup.command_registration_difference(api.runtime.discord, api.discord, guild_id)
+    return setup.discord_registration_difference(api.runtime.discord, api.discord, guild_id)
 
 
 @router.put("/discord/commands")
@@ -76,13 +76,13 @@ def put_discord_commands(api: Api, _caller: Owner, body: Strict[CommandsPut]) ->
     # Who presses a button gets a signed link, from a function that may not store secrets.
     with suppress(Unavailable):
         ensure_approval_link_secret(api.runtime)
-    return setup.register_commands(api.runtime.discord, api.discord, body.guild_id)
+    return setup.register_all_discord_commands(api.runtime.discord, api.discord, body.guild_id)
 
 
 @router.get("/discord/invite")
 def invite_discord(api: Api, _caller: Owner) -> Invitation:
     """Get links that invite the bot to a server or install it for one user."""
-    return setup.bot_invitation(api.runtime.discord, api.discord)
+    return setup.discord_bot_invitation(api.runtime.discord, api.discord)
 
 
 @router.get("/discord/presences")
@@ -160,7 +160,7 @@ def bring_discord_reaction(
     """
 
     def make() -> ReactedView:
-        found = reactions.record_reaction(api.runtime, body, own_ids=_own_ids(api.discord))
+        found = reactions.record_discord_reaction(api.runtime, body, own_ids=_own_ids(api.discord))
         return ReactedView(turn_id=found.turn_id, reason=found.unused)
 
     return once.answer(body, make)

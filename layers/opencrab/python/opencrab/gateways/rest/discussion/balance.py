@@ -5,7 +5,7 @@ from datetime import datetime
 from opencrab.domain.conversation.session import OBSERVER, Participant, Session, SessionStatus
 from opencrab.domain.discussion.turn_taking import discussion_fairness_index
 from opencrab.domain.value import Value
-from opencrab.engine.access.visibility import require_accessible_session
+from opencrab.engine.access.visibility import require_access_to_session
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -45,17 +45,17 @@ class FairnessView(Value):
     participants: tuple[ShareView, ...]
 
 
-@router.get("/{session_id}/fairness")
-def get_fairness(api: Api, caller: Reader, session_id: Id) -> FairnessView:
+@router.get("/{session_id}/fairness", operation_id="get_fairness")
+def get_discussion_fairness(api: Api, caller: Reader, session_id: Id) -> FairnessView:
     """Get how evenly the agents of a session spoke.
 
     Returns turns, speeches and characters of each agent, with Jain's fairness index.
     """
-    session, _ = require_accessible_session(api.runtime.home, caller.principal, session_id)
-    return session_fairness_statistics(session, api.runtime.clock.now())
+    session, _ = require_access_to_session(api.runtime.home, caller.principal, session_id)
+    return _session_fairness_statistics(session, api.runtime.clock.now())
 
 
-def session_fairness_statistics(session: Session, now: datetime) -> FairnessView:
+def _session_fairness_statistics(session: Session, now: datetime) -> FairnessView:
     """Return the statistics of a session's current participants."""
     until = session.updated_at if session.status is SessionStatus.ENDED else now
     said = sum(each.characters for each in session.participants)

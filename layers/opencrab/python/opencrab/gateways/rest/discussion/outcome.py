@@ -16,7 +16,7 @@ from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.promise import PROMISE, Promise, PromiseStatus
 from opencrab.domain.value import Value
-from opencrab.engine.access.visibility import require_accessible_session
+from opencrab.engine.access.visibility import require_access_to_session
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -63,13 +63,13 @@ class OutcomeView(Value):
     at: datetime
 
 
-@router.get("/{session_id}/outcome")
-def get_outcome(api: Api, caller: Reader, session_id: Id) -> OutcomeView:
+@router.get("/{session_id}/outcome", operation_id="get_outcome")
+def get_discussion_outcome(api: Api, caller: Reader, session_id: Id) -> OutcomeView:
     """Get the outcome of a discussion.
 
     Returns decisions, open points and tasks, with what became of the promises to do them.
     """
-    session, _ = require_accessible_session(api.runtime.home, caller.principal, session_id)
+    session, _ = require_access_to_session(api.runtime.home, caller.principal, session_id)
     facts = api.runtime.home.facts
     stored = facts.get(INSTALLATION_FACTS, DISCUSSION_OUTCOME, session.id)
     if stored is None:

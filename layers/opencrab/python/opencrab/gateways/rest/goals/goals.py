@@ -31,7 +31,7 @@ from opencrab.gateways.rest.goals.tasks import ReasonBody
 from opencrab.gateways.rest.http.access import Owner, ProfileReader, Reader
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, set_etag
+from opencrab.gateways.rest.http.etag import Edit, set_http_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery
 
@@ -126,8 +126,8 @@ def get_purpose(api: Api, _caller: ProfileReader, agent_id: Id, response: Respon
     return _purpose(response, api.runtime.home.agents.get(agent_id))
 
 
-@router.put("/purpose")
-def put_purpose(
+@router.put("/purpose", operation_id="put_purpose")
+def put_goal_purpose(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[Purpose], edit: Edit
 ) -> PurposeView:
     """Replace an agent's purpose.
@@ -233,5 +233,5 @@ def get_goal(
 
 
 def _purpose(response: Response, profile: Profile) -> PurposeView:
-    set_etag(response, profile.agent.version)
+    set_http_etag(response, profile.agent.version)
     return PurposeView(purpose=profile.agent.purpose)

@@ -12,7 +12,7 @@ from opencrab.domain.goals.plan import (
     plan_status,
 )
 from opencrab.domain.value import Value
-from opencrab.engine.access.visibility import accessible_goals, require_accessible_agent
+from opencrab.engine.access.visibility import goals_principal_may_access, require_access_to_agent
 from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.gateways.rest.goals.goals import PlannedView
 from opencrab.gateways.rest.goals.task_views import page_of_visible_goals
@@ -57,8 +57,8 @@ def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
     goal = None
     if current is not None:
         goal = require_goal_document(api.runtime.home.facts, agent_id, current).read(Goal)
-    if goal is None or not accessible_goals(api.runtime.home, caller.principal, (goal,)):
-        require_accessible_agent(caller.principal, agent_id, Area.PROFILE)
+    if goal is None or not goals_principal_may_access(api.runtime.home, caller.principal, (goal,)):
+        require_access_to_agent(caller.principal, agent_id, Area.PROFILE)
         return None
     return _plan(api.runtime.home.facts, goal, private=caller.is_owner)
 

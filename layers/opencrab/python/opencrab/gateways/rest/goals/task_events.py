@@ -24,7 +24,7 @@ from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.event_stream import (
     CheckedFollower,
-    event_stream_response,
+    http_event_stream_response,
     stream_http_events,
 )
 from opencrab.gateways.rest.http.polling import POLL_SECONDS
@@ -129,6 +129,6 @@ async def task_events(
 
     follower = CheckedFollower(view, check, api.runtime.clock)
     # A model call or an action that begins wakes nobody, so it is looked for.
-    return event_stream_response(
+    return http_event_stream_response(
         stream_http_events(api, goal.session_id, follower, seconds, look_seconds=POLL_SECONDS)
     )

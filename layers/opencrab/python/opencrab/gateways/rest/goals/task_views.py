@@ -9,15 +9,15 @@ from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Value
-from opencrab.engine.access.list_cursor import place_hider
+from opencrab.engine.access.list_cursor import principal_place_hider
 from opencrab.engine.access.visibility import (
-    accessible_goals,
-    collect_accessible_items,
-    require_accessible_agent,
-    require_accessible_goal,
+    collect_items_with_access,
+    goals_principal_may_access,
+    require_access_to_agent,
+    require_access_to_goal,
 )
 from opencrab.engine.approvals import approvals
-from opencrab.engine.goals.instructions import goals_of_agent
+from opencrab.engine.goals.instructions import page_of_goals
 from opencrab.engine.goals.pausing import goal_not_found_error, require_goal_document
 from opencrab.engine.goals.progress import (
     GoalSummary,
@@ -28,11 +28,11 @@ from opencrab.engine.goals.progress import (
     goal_summary,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.http.access import Caller, may_http_caller_see_approvals
+from opencrab.gateways.rest.http.access import Caller, may_http_caller_see_details
 from opencrab.gateways.rest.http.page import (
     PageQuery,
     http_cursor_after,
-    visible_place_in_http_cursor,
+    unhidden_place_in_http_cursor,
 )
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -83,7 +83,7 @@ def find_visible_goal(
     """Find the goal with this id or task; raises NotFound for one that the caller does not see."""
     stored = require_goal_document(home.facts, agent_id, label).read(Goal)
     missing = partial(goal_not_found_error, agent_id, label)
-    require_accessible_goal(home, caller.principal, stored, missing, verb)
+    require_access_to_goal(home, caller.principal, stored, missing, verb)
     return find_goal(home.facts, agent_id, label).read(Goal)
 
 
@@ -95,16 +95,16 @@ def page_of_visible_goals(
     Raises NotFound for an agent that the caller does not see, unless it sees one of its goals.
     """
     home = runtime.home
-    items, place = collect_accessible_items(
-        lambda after, limit: goals_of_agent(home, agent_id, after=after, limit=limit),
-        lambda goals: accessible_goals(home, caller.principal, goals),
+    items, place = collect_items_with_access(
+        lambda after, limit: page_of_goals(home, agent_id, after=after, limit=limit),
+        lambda goals: goals_principal_may_access(home, caller.principal, goals),
         lambda goal: goal.id,
-        after=visible_place_in_http_cursor(runtime, listing, query.cursor),
+        after=unhidden_place_in_http_cursor(runtime, listing, query.cursor),
         limit=query.limit,
-        hide=place_hider(runtime, listing),
+        hide=principal_place_hider(runtime, listing),
     )
     if not items:
-        require_accessible_agent(caller.principal, agent_id, Area.PROFILE)
+        require_access_to_agent(caller.principal, agent_id, Area.PROFILE)
     return items, http_cursor_after(listing, place)
 
 
@@ -112,14 +112,14 @@ def goal_task_view(runtime: Runtime, goal: Goal, caller: Caller) -> TaskView:
     """Return a task as this caller may see it."""
     told = goal_progress(runtime, goal, private=caller.is_owner)
     shown = TaskView(**dict(told), behind=_visible_front(runtime.home, goal, caller))
-    if told.approval is None or may_http_caller_see_approvals(
+    if told.approval is None or may_http_caller_see_details(
         runtime.home.agents, goal.agent_id, caller
     ):
         return shown
     return shown.replaced(approval=_redact_approval(runtime.home.facts, told.approval))
 
 
-def task_summary(journal: Journal, goal: Goal) -> TaskSummary:
+def goal_task_summary(journal: Journal, goal: Goal) -> TaskSummary:
     """Return a task's entry in a list."""
     return TaskSummary(**dict(goal_summary(journal, goal)))
 
@@ -130,7 +130,7 @@ def _visible_front(home: Home, goal: Goal, caller: Caller) -> BlockingTask | Non
     if front is None:
         return None
     shown = _front(home, front)
-    hidden = not accessible_goals(home, caller.principal, (front,))
+    hidden = not goals_principal_may_access(home, caller.principal, (front,))
     return shown.replaced(id="", name="") if hidden else shown
 
 

@@ -21,9 +21,9 @@ from opencrab.gateways.rest.goals.task_views import (
     TaskSummary,
     TaskView,
     find_visible_goal,
+    goal_task_summary,
     goal_task_view,
     page_of_visible_goals,
-    task_summary,
 )
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
@@ -119,8 +119,8 @@ async def _order(
 Ordered = Annotated[TaskCommand, Depends(_order)]
 
 
-@router.post("", status_code=202, response_model=TaskView)
-def create_task(
+@router.post("", status_code=202, response_model=TaskView, operation_id="create_task")
+def create_goal_task(
     api: Api, caller: Talker, agent_id: Id, once: Repeatable, body: Strict[NewTask]
 ) -> Response:
     """Give an instruction.
@@ -149,7 +149,7 @@ def list_tasks(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[Tas
     """
     items, cursor = page_of_visible_goals(api.runtime, caller, agent_id, LISTING, query)
     return Page(
-        items=tuple(task_summary(api.runtime.home.journal, goal) for goal in items),
+        items=tuple(goal_task_summary(api.runtime.home.journal, goal) for goal in items),
         next_cursor=cursor,
     )
 

@@ -14,7 +14,7 @@ from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import NotFound, Refused, Unauthenticated
 from opencrab.domain.identifier import content_hash
 from opencrab.engine.access.api_keys import principal_of_api_key
-from opencrab.engine.access.visibility import require_accessible_agent
+from opencrab.engine.access.visibility import require_access_to_agent
 from opencrab.ports.access.keys import Keys
 from opencrab.ports.agents import Agents
 
@@ -98,7 +98,7 @@ class NeedsSight(Needs):
         if agent_id is None:
             _require_area(caller.principal, self._area)
         else:
-            require_accessible_agent(caller.principal, agent_id, self._area)
+            require_access_to_agent(caller.principal, agent_id, self._area)
         return caller
 
 
@@ -139,7 +139,7 @@ def _require_area(who: Principal, area: Area) -> None:
         )
 
 
-def may_http_caller_see_approvals(agents: Agents, agent_id: str, caller: Caller) -> bool:
+def may_http_caller_see_details(agents: Agents, agent_id: str, caller: Caller) -> bool:
     """Check whether a caller may read an approval's details: those who may ever decide it.
 
     They are owners and delegates; a read key decides nothing, whoever its principal is.

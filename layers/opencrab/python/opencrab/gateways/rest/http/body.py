@@ -14,7 +14,7 @@ from pydantic_core.core_schema import no_info_wrap_validator_function
 from starlette.types import Message, Receive, Scope
 
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.domain.value import JSON_DEPTH, is_json
+from opencrab.domain.value import JSON_DEPTH, is_json_value
 from opencrab.gateways.rest.http.lazy_route import LazyRoute
 from opencrab.gateways.rest.http.problem import UnsupportedMediaType
 
@@ -33,7 +33,7 @@ class ClientLeft(Exception):
     """The client disconnected before it had sent the whole body."""
 
 
-def require_utf8_url(scope: Scope) -> None:
+def require_utf8_http_url(scope: Scope) -> None:
     """Raise Invalid for an address that is not UTF-8; decoded leniently, it could name another."""
     parts = {"path": scope.get("raw_path") or b"", "query": scope.get("query_string") or b""}
     for field, raw in parts.items():
@@ -83,7 +83,7 @@ async def _whole(receive: Receive, limit: int) -> bytes:
     return bytes(content)
 
 
-def strict_json_body(content: bytes) -> Any:
+def strict_http_json_body(content: bytes) -> Any:
     """Parse a JSON text, rejecting what parsers read differently; raises Invalid.
 
     Rejected are NaN and Infinity, lone surrogates, duplicate names in an object, and nesting deeper
@@ -105,7 +105,7 @@ def strict_json_body(content: bytes) -> Any:
         raise Invalid(
             "the body has a number with too many digits", field="body", cure="shorten it"
         ) from None
-    if not is_json(value):
+    if not is_json_value(value):
         raise _unusual(value)
     return value
 
@@ -180,7 +180,7 @@ class _Parsed(Request):
     def __init__(self, scope: Scope, receive: Receive, content: bytes) -> None:
         super().__init__(scope, receive)
         self._body = content
-        self._value = strict_json_body(content)
+        self._value = strict_http_json_body(content)
 
     async def json(self) -> Any:
         return self._value

@@ -8,7 +8,7 @@ from fastapi import Depends, Path, Request
 
 from opencrab.domain.value import Identifier, Language
 from opencrab.engine.discord.setup import BotApplication
-from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
+from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals_for_insight
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.polling import Watch
 
@@ -26,7 +26,7 @@ class RestContext:
     watch: Watch
     setup: Callable[[Language], dict[str, Any]]
     longest_seconds: int | None = None
-    machine: ReadMachine = no_machine_vitals
+    machine: ReadMachine = no_machine_vitals_for_insight
     discord: BotApplication = field(default_factory=BotApplication)
     instance: str | None = None
 

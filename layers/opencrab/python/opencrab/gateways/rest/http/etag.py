@@ -19,7 +19,7 @@ _NEVER = -1
 _VERSION = re.compile(r'"(0|[1-9][0-9]{0,17})"')
 
 
-def parse_if_match(if_match: str | None) -> int | None:
+def parse_http_if_match(if_match: str | None) -> int | None:
     """Parse If-Match; None for any version, and a version that never exists if malformed."""
     wanted = "*" if if_match is None else if_match.strip()
     if wanted == "*":
@@ -28,7 +28,7 @@ def parse_if_match(if_match: str | None) -> int | None:
     return int(found[1]) if found else _NEVER
 
 
-def set_etag(response: Response, version: int) -> None:
+def set_http_etag(response: Response, version: int) -> None:
     """Set the ETag header to the version."""
     response.headers["ETag"] = f'"{version}"'
 
@@ -42,7 +42,7 @@ class VersionedChange:
 
 
 async def _change(response: Response, if_match: IfMatch = None) -> VersionedChange:
-    return VersionedChange(response, parse_if_match(if_match))
+    return VersionedChange(response, parse_http_if_match(if_match))
 
 
 Edit = Annotated[VersionedChange, Depends(_change)]

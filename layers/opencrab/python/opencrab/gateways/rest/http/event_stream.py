@@ -13,7 +13,7 @@ from starlette.types import Message, Send
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.rest.http.dependencies import RestContext
-from opencrab.gateways.rest.http.problem import problem_of_error
+from opencrab.gateways.rest.http.problem import http_problem
 from opencrab.ports.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class EventStreamResponse(StreamingResponse):
                 log.info("event stream closed, its client does not read")
 
 
-def event_stream_response(stream: AsyncGenerator[str, None]) -> StreamingResponse:
+def http_event_stream_response(stream: AsyncGenerator[str, None]) -> StreamingResponse:
     """Return a stream as a response that ends when its client does not read."""
     return EventStreamResponse(stream)
 
@@ -142,7 +142,7 @@ async def stream_http_events(
                 async for event in _while_allowed(news, follower, check_seconds):
                     yield event
             except OpenCrabError as error:
-                yield f"event: problem\ndata: {bytes(problem_of_error(error).body).decode()}\n\n"
+                yield f"event: problem\ndata: {bytes(http_problem(error).body).decode()}\n\n"
                 return
             if follower.is_over:
                 return

@@ -79,7 +79,7 @@ class IdempotentRequest:
         return _json(value.model_dump_json(), status)
 
 
-def refuse_unfinished_repeat() -> NoReturn:
+def refuse_unfinished_http_repeat() -> NoReturn:
     """Raise Conflict for a repeat that would be paid for again: the `again` of paid requests."""
     raise Conflict(
         "an earlier request with this Idempotency-Key is still running or has failed",

@@ -48,7 +48,7 @@ _CLAUSE = re.compile(r"[;.](?:\s|$)")
 """The end of the first clause of a schema's description, which names the thing."""
 
 
-def http_openapi_document(app: FastAPI) -> dict[str, Any]:
+def openapi_document_of_http_routes(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document of an application's routes."""
     made = get_openapi(
         title="OpenCrab",
@@ -86,7 +86,10 @@ def http_openapi_document(app: FastAPI) -> dict[str, Any]:
 def http_openapi_text(app: FastAPI) -> str:
     """Return the document as the text of infra/openapi.json."""
     return (
-        json.dumps(http_openapi_document(app), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        json.dumps(
+            openapi_document_of_http_routes(app), indent=2, sort_keys=True, ensure_ascii=False
+        )
+        + "\n"
     )
 
 

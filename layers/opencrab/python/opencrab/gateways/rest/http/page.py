@@ -11,7 +11,7 @@ from pydantic import Field
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Value
-from opencrab.engine.access.list_cursor import unhidden_place
+from opencrab.engine.access.list_cursor import unhidden_principal_place
 from opencrab.engine.runtime import Runtime
 
 LIMIT = 50
@@ -54,7 +54,7 @@ def http_cursor_after(listing: str, place: str | None) -> str | None:
     return None if place is None else http_page_cursor(listing, place)
 
 
-def page_place(listing: str, cursor: str | None) -> str | None:
+def place_in_http_cursor(listing: str, cursor: str | None) -> str | None:
     """Return the place of a cursor; raises Invalid for a malformed cursor or another list's."""
     if cursor is None:
         return None
@@ -69,26 +69,26 @@ def page_place(listing: str, cursor: str | None) -> str | None:
     return place
 
 
-def visible_place_in_http_cursor(runtime: Runtime, listing: str, cursor: str | None) -> str:
-    """Return the place of a cursor that `place_hider` may have named, "" at the beginning."""
-    place = page_place(listing, cursor)
+def unhidden_place_in_http_cursor(runtime: Runtime, listing: str, cursor: str | None) -> str:
+    """Return the place of a cursor, "" at the beginning; `principal_place_hider` may name it."""
+    place = place_in_http_cursor(listing, cursor)
     if place is None:
         return ""
-    found = unhidden_place(runtime, listing, place)
+    found = unhidden_principal_place(runtime, listing, place)
     if found is None:
-        raise unknown_cursor_error()
+        raise unknown_http_cursor_error()
     return found
 
 
-def id_in_cursor(listing: str, cursor: str | None) -> str:
+def id_in_http_cursor(listing: str, cursor: str | None) -> str:
     """Return the id of a cursor, empty at the beginning; raises Invalid if it is not an id."""
-    place = page_place(listing, cursor)
+    place = place_in_http_cursor(listing, cursor)
     if place is not None and not _ID.fullmatch(place):
         raise _unknown_cursor()
     return place or ""
 
 
-def page_of(
+def http_page_of(
     listing: str, found: Sequence[Any], limit: int, place: Callable[[Any], str]
 ) -> tuple[Sequence[Any], str | None]:
     """Return a page and the cursor after it; `found` has one item beyond `limit` if more exist."""
@@ -98,29 +98,29 @@ def page_of(
     return items, http_page_cursor(listing, place(items[-1]))
 
 
-def page_list(
+def http_page_of_list(
     listing: str, query: PageQuery, read: Callable[[], Sequence[Any]], place: Callable[[Any], str]
 ) -> tuple[Sequence[Any], str | None]:
     """Return a page of a list that is read whole; raises Invalid for an unknown place."""
-    after, found = page_place(listing, query.cursor), read()
+    after, found = place_in_http_cursor(listing, query.cursor), read()
     places = [place(each) for each in found]
     if after is not None and after not in places:
-        raise unknown_cursor_error()
+        raise unknown_http_cursor_error()
     start = 0 if after is None else places.index(after) + 1
-    return page_of(listing, found[start:], query.limit, place)
+    return http_page_of(listing, found[start:], query.limit, place)
 
 
 def sequence_in_http_cursor(listing: str, cursor: str | None) -> int | None:
     """Return the line sequence of a cursor; raises Invalid if it is not one."""
-    place = page_place(listing, cursor)
+    place = place_in_http_cursor(listing, cursor)
     if place is None:
         return None
     if not _SEQUENCE.fullmatch(place):
-        raise unknown_cursor_error()
+        raise unknown_http_cursor_error()
     return int(place)
 
 
-def unknown_cursor_error() -> Invalid:
+def unknown_http_cursor_error() -> Invalid:
     """Return the error for a cursor to a place that the list does not have."""
     return Invalid("invalid cursor for this list", field="cursor", cure="start from the first page")
 

@@ -97,7 +97,7 @@ class Problem(Value):
     errors: tuple[FieldProblem, ...] | None = None
 
 
-def problem_of_error(error: OpenCrabError) -> Response:
+def http_problem(error: OpenCrabError) -> Response:
     """Convert an OpenCrabError to a problem response."""
     if isinstance(error, UnsupportedMediaType):
         status = 415
@@ -112,7 +112,7 @@ def problem_of_error(error: OpenCrabError) -> Response:
     return _answer(problem, headers)
 
 
-def problem_of_status(status: int, headers: Mapping[str, str] | None = None) -> Response:
+def http_problem_of_status(status: int, headers: Mapping[str, str] | None = None) -> Response:
     """Convert an error of the framework: no such route, or no such method."""
     phrase = HTTPStatus(status).phrase
     code = _CODES.get(status, phrase.lower().replace(" ", "-"))
@@ -121,14 +121,14 @@ def problem_of_status(status: int, headers: Mapping[str, str] | None = None) -> 
     return _answer(problem, headers or {})
 
 
-def problem_of_unexpected() -> Response:
+def http_problem_of_unexpected() -> Response:
     """Return the response for an unexpected error, whose details are only logged."""
     detail = "internal error; details were logged"
     cure = "try again; if it happens again, tell the operator when"
     return _answer(_problem(500, detail, "internal", None, cure), {})
 
 
-def problem_of_validation(errors: Sequence[Mapping[str, Any]]) -> Response:
+def http_problem_of_validation(errors: Sequence[Mapping[str, Any]]) -> Response:
     """Convert validation errors: the first one in front, up to ten in all."""
     problems = tuple(_field_problem(error) for error in errors[:_MOST_PROBLEMS])
     first = problems[0]

@@ -20,8 +20,8 @@ from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import (
     Paged,
     http_page_cursor,
-    page_place,
-    unknown_cursor_error,
+    place_in_http_cursor,
+    unknown_http_cursor_error,
 )
 
 RELATIONS = "relations"
@@ -94,7 +94,7 @@ def get_memory_analytics(
 
     The knowledge graph follows in pages.
     """
-    found, on = memory_analytics.memory_analytics(
+    found, on = memory_analytics.compute_memory_analytics(
         api.runtime, agent_id, place=_place(query.cursor), limit=query.limit
     )
     cursor = None if on is None else http_page_cursor(RELATIONS, f"{on.kind}/{on.after}")
@@ -102,10 +102,10 @@ def get_memory_analytics(
 
 
 def _place(cursor: str | None) -> GraphCursor:
-    place = page_place(RELATIONS, cursor)
+    place = place_in_http_cursor(RELATIONS, cursor)
     if place is None:
         return GraphCursor()
     found = _PLACE.fullmatch(place)
     if found is None:
-        raise unknown_cursor_error()
+        raise unknown_http_cursor_error()
     return GraphCursor(found[1], found[2])

@@ -9,7 +9,7 @@ from opencrab.domain.models.fault import Fault
 from opencrab.domain.turn.record import ModelResult, Record
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, MicroUsd, Value
-from opencrab.engine.phrases import fault_phrase, is_frozen_notice, system_phrase
+from opencrab.engine.phrases import is_phrase_of_frozen_turn, phrase_for_fault, system_phrase
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.journal import Journal
 
@@ -47,11 +47,11 @@ class TurnOutcome(Value):
     error: TurnErrorView | None = None
 
 
-def turn_outcome(journal: Journal, turn: Turn, language: Language) -> TurnOutcome:
+def insight_turn_outcome(journal: Journal, turn: Turn, language: Language) -> TurnOutcome:
     """Return the outcome of a turn; its records are read only if it ended without an answer."""
-    error = turn_error(turn, (), language)
+    error = insight_turn_error(turn, (), language)
     if error is not None and turn.status in _OF_MODELS:
-        error = turn_error(turn, journal.load(turn.id).records, language)
+        error = insight_turn_error(turn, journal.load(turn.id).records, language)
     return TurnOutcome(
         id=turn.id,
         agent_id=turn.agent_id,
@@ -61,7 +61,9 @@ def turn_outcome(journal: Journal, turn: Turn, language: Language) -> TurnOutcom
     )
 
 
-def turn_error(turn: Turn, records: Iterable[Record], language: Language) -> TurnErrorView | None:
+def insight_turn_error(
+    turn: Turn, records: Iterable[Record], language: Language
+) -> TurnErrorView | None:
     """Return why a turn ended without an answer; None if it did not, or chose silence."""
     fault = _last_fault(records) if turn.status in _OF_MODELS else None
     kind = _error_type(turn, fault)
@@ -70,7 +72,9 @@ def turn_error(turn: Turn, records: Iterable[Record], language: Language) -> Tur
     if kind is TurnErrorType.FROZEN:
         message = system_phrase("frozen", language)
     else:
-        message = fault_phrase(turn.note or turn.status.value, language, fault, turn.status.value)
+        message = phrase_for_fault(
+            turn.note or turn.status.value, language, fault, turn.status.value
+        )
     cure = _CURES[kind][language].format(turn=turn.id, agent=turn.agent_id)
     return TurnErrorView(type=kind, message=message, cure=cure, fault=fault)
 
@@ -85,7 +89,7 @@ def _error_type(turn: Turn, fault: Fault | None) -> TurnErrorType | None:
         case TurnStatus.EXHAUSTED:
             return TurnErrorType.EXHAUSTED
         case TurnStatus.STOPPED:
-            is_frozen = turn.stop is None and is_frozen_notice(turn.note)
+            is_frozen = turn.stop is None and is_phrase_of_frozen_turn(turn.note)
             return TurnErrorType.FROZEN if is_frozen else TurnErrorType.STOPPED
         case _:
             return None

@@ -11,7 +11,7 @@ from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
 from opencrab.domain.turn.record import Record, Reflection
 from opencrab.domain.turn.turn import Stop, Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language, Value
-from opencrab.gateways.rest.insight.turn_outcome import TurnErrorView, turn_error
+from opencrab.gateways.rest.insight.turn_outcome import TurnErrorView, insight_turn_error
 
 
 class ApprovalView(Value):
@@ -104,7 +104,7 @@ class StoryView(TurnView):
         """
         told = enumerate(TurnAccount.of(turn, records).steps, start=1)
         steps = tuple(_step(number, step, private=private) for number, step in told)
-        return cls(**_header(turn), steps=steps, error=turn_error(turn, records, language))
+        return cls(**_header(turn), steps=steps, error=insight_turn_error(turn, records, language))
 
 
 def _header(turn: Turn) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from opencrab.domain.value import Value
 from opencrab.engine.insight import event_log as history
-from opencrab.engine.insight.agent_state import State, agent_state_report
+from opencrab.engine.insight.agent_state import State, agent_state_for_insight
 from opencrab.engine.insight.panes import Pane, insight_panes
-from opencrab.engine.insight.vitals import Vitals, agent_vitals
+from opencrab.engine.insight.vitals import Vitals, agent_vitals_for_insight
 from opencrab.gateways.rest.http.access import MetricsReader, Owner
 from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -52,26 +52,26 @@ class PanesView(Value):
     items: tuple[Pane, ...]
 
 
-@router.get("/state", response_model=State)
-def get_state(api: Api, _caller: Owner, agent_id: Id) -> Response:
+@router.get("/state", response_model=State, operation_id="get_state")
+def get_insight_state(api: Api, _caller: Owner, agent_id: Id) -> Response:
     """Get an agent's input, plan, thought, action and result.
 
     The JSON is indented.
     """
-    shown = agent_state_report(api.runtime, agent_id).model_dump(mode="json")
+    shown = agent_state_for_insight(api.runtime, agent_id).model_dump(mode="json")
     text = json.dumps(shown, ensure_ascii=False, indent=2)
     return Response(f"{text}\n".encode(), media_type="application/json")
 
 
-@router.get("/events", response_class=Response, responses=_EVENTS)
-def agent_events(
+@router.get("/events", response_class=Response, responses=_EVENTS, operation_id="agent_events")
+def get_insight_events(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
     """Get an agent's history as JSON Lines, oldest turns first.
 
     Events are never changed after they were written.
     """
-    page = history.agent_event_page(
+    page = history.page_of_insight_events(
         api.runtime, agent_id, after=cursor_place(LISTING, query.after), limit=query.limit
     )
     lines = (event.model_dump_json() + "\n" for event in page.events)
@@ -79,13 +79,13 @@ def agent_events(
     return Response("".join(lines).encode(), media_type=JSON_LINES, headers=headers)
 
 
-@router.get("/vitals")
-def get_vitals(api: Api, _caller: MetricsReader, agent_id: Id) -> Vitals:
+@router.get("/vitals", operation_id="get_vitals")
+def get_insight_vitals(api: Api, _caller: MetricsReader, agent_id: Id) -> Vitals:
     """Get an agent's vitals: turns, costs and the load of the machine.
 
     The machine's values are included only if it is the owner's own.
     """
-    return agent_vitals(api.runtime, agent_id, api.machine)
+    return agent_vitals_for_insight(api.runtime, agent_id, api.machine)
 
 
 @router.get("/panes")

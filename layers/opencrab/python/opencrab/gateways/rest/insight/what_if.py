@@ -29,7 +29,7 @@ class WhatIfBody(Value, defer_build=False):
     response_model=WhatIf,
     operation_id="what_if",
 )
-def replay(
+def replay_costs_what_if(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[WhatIfBody]
 ) -> Response:
     """Recalculate the cost of an agent's calls with other models' prices.

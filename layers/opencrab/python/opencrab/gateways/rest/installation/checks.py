@@ -11,7 +11,7 @@ from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, RestContext
-from opencrab.gateways.rest.http.idempotency import Repeatable, refuse_unfinished_repeat
+from opencrab.gateways.rest.http.idempotency import Repeatable, refuse_unfinished_http_repeat
 
 router = http_routes_below("/api/system/checks", "state")
 
@@ -33,8 +33,8 @@ class ChecksView(Value):
     checks: tuple[Check, ...]
 
 
-@router.get("")
-def get_checks(
+@router.get("", operation_id="get_checks")
+def check_installation_now(
     api: Api, _caller: Owner, request: Request, accept_language: _Language = None
 ) -> ChecksView:
     """Check the installation.
@@ -45,8 +45,8 @@ def get_checks(
     return _checks(api, request.app, accept_language, asks_models=False)
 
 
-@router.post("", response_model=ChecksView)
-def post_checks(
+@router.post("", response_model=ChecksView, operation_id="post_checks")
+def check_installation_and_models(
     api: Api,
     _caller: Owner,
     once: Repeatable,
@@ -64,7 +64,7 @@ def post_checks(
     def make() -> ChecksView:
         return _checks(api, request.app, accept_language, asks_models=body.ask_models)
 
-    return once.answer(body, make, again=refuse_unfinished_repeat if body.ask_models else None)
+    return once.answer(body, make, again=refuse_unfinished_http_repeat if body.ask_models else None)
 
 
 def _checks(

@@ -14,7 +14,7 @@ from opencrab.domain.access.instance import (
 )
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.agents.settings import freeze_or_unfreeze_agents
+from opencrab.engine.agents.settings import freeze_or_unfreeze_agent
 from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner, Reader, SetupReader
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
@@ -54,8 +54,8 @@ class StateView(Value):
     frozen_agents: tuple[str, ...]
 
 
-@router.get("/health", response_model_exclude_none=True)
-async def health(api: Api, request: Request) -> Health:
+@router.get("/health", response_model_exclude_none=True, operation_id="health")
+async def get_installation_health(api: Api, request: Request) -> Health:
     """Check that the process responds.
 
     It needs no key and reads no store. On your own computer it answers `X-OpenCrab-Challenge`, 64
@@ -68,8 +68,8 @@ async def health(api: Api, request: Request) -> Health:
     return Health(proof=instance_access_proof(api.instance, challenge))
 
 
-@router.get("/setup")
-def setup(
+@router.get("/setup", operation_id="setup")
+def get_installation_setup(
     api: Api,
     _caller: SetupReader,
     accept_language: Annotated[
@@ -80,28 +80,28 @@ def setup(
     return api.setup(language_of_http_request(accept_language or ""))
 
 
-@router.get("/system/state")
-def get_system_state(api: Api, _caller: Owner) -> StateView:
+@router.get("/system/state", operation_id="get_system_state")
+def get_installation_state(api: Api, _caller: Owner) -> StateView:
     """Get whether the installation runs, and which agents are frozen."""
     return _switches(api.runtime.home.switches.all_frozen())
 
 
-@router.put("/system/state")
-def put_system_state(api: Api, caller: Owner, body: Strict[StatePut]) -> StateView:
+@router.put("/system/state", operation_id="put_system_state")
+def put_installation_state(api: Api, caller: Owner, body: Strict[StatePut]) -> StateView:
     """Freeze or unfreeze everything or one agent, queued work included.
 
     It takes effect before the next model call. Turns that are frozen end as stopped.
     """
     frozen = body.state is Switch.FROZEN
     return _switches(
-        freeze_or_unfreeze_agents(
+        freeze_or_unfreeze_agent(
             api.runtime.home, body.agent_id, frozen=frozen, by=caller.principal.id
         )
     )
 
 
-@router.get("/openapi.json", include_in_schema=False)
-def openapi(request: Request, _caller: Reader) -> dict[str, Any]:
+@router.get("/openapi.json", include_in_schema=False, operation_id="openapi")
+def get_installation_openapi(request: Request, _caller: Reader) -> dict[str, Any]:
     """Get this API as an OpenAPI document."""
     document: dict[str, Any] = request.app.openapi()
     return document

@@ -13,7 +13,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, id_in_cursor, page_of
+from opencrab.gateways.rest.http.page import Page, Paged, http_page_of, id_in_http_cursor
 
 LISTING = "changes"
 
@@ -30,15 +30,17 @@ class RunBody(Value, defer_build=False):
     dry_run: bool = False
 
 
-@router.get("/changes")
-def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[AdjustmentView]:
+@router.get("/changes", operation_id="list_changes")
+def list_learned_changes(
+    api: Api, _caller: Owner, agent_id: Id, query: Paged
+) -> Page[AdjustmentView]:
     """List changes made or proposed on evidence, newest first."""
     api.runtime.home.agents.get(agent_id)
-    after = id_in_cursor(LISTING, query.cursor)
+    after = id_in_http_cursor(LISTING, query.cursor)
     found = changes.page_of_adjustments(
         api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1
     )
-    items, cursor = page_of(LISTING, found, query.limit, lambda each: each.id)
+    items, cursor = http_page_of(LISTING, found, query.limit, lambda each: each.id)
     return Page(
         items=tuple(_decision_view(api, agent_id, each) for each in items), next_cursor=cursor
     )
@@ -91,8 +93,8 @@ def apply_change(
     )
 
 
-@router.post("/meta/runs", response_model=ReviewResult)
-def run_meta_analysis(
+@router.post("/meta/runs", response_model=ReviewResult, operation_id="run_meta_analysis")
+def run_learning_review_now(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[RunBody]
 ) -> Response:
     """Run the nightly, weekly or day review now.

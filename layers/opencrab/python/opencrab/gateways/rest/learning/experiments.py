@@ -27,7 +27,7 @@ def list_experiments(api: Api, _caller: Owner, agent_id: Id) -> Experiments:
 
     These are skills on trial, traffic splits and the memory hold-out.
     """
-    return experiments.experiments_of_agent(api.runtime, agent_id)
+    return experiments.experiments_for_insight(api.runtime, agent_id)
 
 
 @router.post("/{subject}/stop", response_model=AdjustmentView)
@@ -50,8 +50,8 @@ def stop_experiment(
     )
 
 
-@router.post("/{subject}/pin", response_model=Pinned)
-def pin_subject(
+@router.post("/{subject}/pin", response_model=Pinned, operation_id="pin_subject")
+def pin_subject_of_learning(
     api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
     """Pin a skill or a choice of models.
@@ -63,8 +63,8 @@ def pin_subject(
     )
 
 
-@router.post("/{subject}/unpin", response_model=Pinned)
-def unpin_subject(
+@router.post("/{subject}/unpin", response_model=Pinned, operation_id="unpin_subject")
+def unpin_subject_of_learning(
     api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
     """Unpin a skill or a choice of models.

@@ -8,7 +8,7 @@ from pydantic import StringConstraints
 
 from opencrab.domain.errors import Refused
 from opencrab.domain.value import Text, Value
-from opencrab.engine.access.visibility import require_accessible_turn
+from opencrab.engine.access.visibility import require_access_to_turn
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import REMARK_CHARACTERS, Thumbs
 from opencrab.gateways.rest.http.access import Caller, Talker
@@ -73,7 +73,7 @@ def give_feedback(
 def _require_part(home: Home, caller: Caller, turn_id: str) -> None:
     """Raise Refused for a caller who had no part in a turn, and NotFound if there is none."""
     turn, who = home.journal.header(turn_id), caller.principal
-    require_accessible_turn(home, who, turn)
+    require_access_to_turn(home, who, turn)
     if caller.is_owner or turn.principal_id == who.id:
         return
     if home.sessions.get(turn.session_id).created_by != who.id:

@@ -13,10 +13,10 @@ from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import (
     Page,
     Paged,
-    id_in_cursor,
-    page_of,
-    page_place,
-    unknown_cursor_error,
+    http_page_of,
+    id_in_http_cursor,
+    place_in_http_cursor,
+    unknown_http_cursor_error,
 )
 from opencrab.gateways.rest.http.view import View
 from opencrab.gateways.rest.memory.views import EXPERIENCES, ExperienceView, ImpressionSummary
@@ -98,7 +98,7 @@ def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[B
     found = beliefs_and_peers.beliefs_in_agent_memory(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
-    items, cursor = page_of(
+    items, cursor = http_page_of(
         BELIEFS, found, query.limit, lambda each: f"{each.confidence}/{each.id}"
     )
     tests = beliefs_and_peers.declared_tests_of_beliefs(api.runtime.home, agent_id)
@@ -115,34 +115,34 @@ def delete_belief(api: Api, _caller: Owner, agent_id: Id, belief_id: Id) -> None
     beliefs_and_peers.remove_belief_from_agent_memory(api.runtime.home, agent_id, belief_id)
 
 
-@router.get("/peers")
-def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[PeerSummary]:
+@router.get("/peers", operation_id="list_peers")
+def list_peers_in_memory(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[PeerSummary]:
     """List an agent's peers with its current trust in them.
 
     A peer is another agent with which it has worked.
     """
-    after = id_in_cursor(PEERS, query.cursor)
+    after = id_in_http_cursor(PEERS, query.cursor)
     found = beliefs_and_peers.peers_in_agent_memory(
         api.runtime, agent_id, after=after, limit=query.limit + 1
     )
-    items, cursor = page_of(PEERS, found, query.limit, lambda each: each.peer.agent_id)
+    items, cursor = http_page_of(PEERS, found, query.limit, lambda each: each.peer.agent_id)
     shown = (PeerSummary.of(known.peer, trust=known.trust) for known in items)
     return Page(items=tuple(shown), next_cursor=cursor)
 
 
-@router.get("/peers/{peer_id}")
-def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
+@router.get("/peers/{peer_id}", operation_id="get_peer")
+def get_peer_in_memory(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
     """Get one peer with its figures and the agent's impression of it.
 
     If there is only an impression, the figures are those of a peer without collaborations.
     """
-    known = beliefs_and_peers.find_peer_in_agent_memory(api.runtime, agent_id, peer_id)
+    known = beliefs_and_peers.find_peer_in_memory(api.runtime, agent_id, peer_id)
     words = None if known.impression is None else ImpressionSummary.of(known.impression)
     return PeerView.of(known.peer, trust=known.trust, impression=words)
 
 
-@router.delete("/peers/{peer_id}", status_code=204)
-def delete_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> None:
+@router.delete("/peers/{peer_id}", status_code=204, operation_id="delete_peer")
+def delete_peer_in_memory(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> None:
     """Delete an agent's figures about a peer.
 
     The impression stays.
@@ -150,16 +150,16 @@ def delete_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> None:
     beliefs_and_peers.remove_peer_from_agent_memory(api.runtime.home, agent_id, peer_id)
 
 
-@router.get("/experiences")
-def list_lived_experiences(
+@router.get("/experiences", operation_id="list_lived_experiences")
+def list_lived_experiences_in_memory(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> Page[ExperienceView]:
     """List experiences; the same as `GET .../memory/experiences`."""
-    after = id_in_cursor(EXPERIENCES, query.cursor)
-    found = reading.experiences_of_agent(
+    after = id_in_http_cursor(EXPERIENCES, query.cursor)
+    found = reading.experiences_in_memory(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
-    items, cursor = page_of(EXPERIENCES, found, query.limit, lambda each: each.id)
+    items, cursor = http_page_of(EXPERIENCES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
 
@@ -186,7 +186,7 @@ def _belief_view(belief: Belief, test: DeclaredTest | None) -> BeliefView:
 
 def _place(cursor: str | None) -> tuple[float, str] | None:
     """Return the confidence and the id of a cursor."""
-    place = page_place(BELIEFS, cursor)
+    place = place_in_http_cursor(BELIEFS, cursor)
     if place is None:
         return None
     found = _PLACE.fullmatch(place)
@@ -195,5 +195,5 @@ def _place(cursor: str | None) -> tuple[float, str] | None:
     except ValueError:
         confidence = math.nan
     if found is None or not 0 <= confidence <= 1:
-        raise unknown_cursor_error()
+        raise unknown_http_cursor_error()
     return confidence, found[2]

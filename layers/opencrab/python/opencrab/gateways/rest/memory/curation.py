@@ -14,9 +14,9 @@ from opencrab.engine.memory.curation import MemoryChange, MemoryCurator, NewMemo
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, IfMatch, parse_if_match, set_etag
+from opencrab.gateways.rest.http.etag import Edit, IfMatch, parse_http_if_match, set_http_etag
 from opencrab.gateways.rest.http.idempotency import REPLAYED, Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, http_page_cursor, id_in_cursor
+from opencrab.gateways.rest.http.page import Page, PageQuery, http_page_cursor, id_in_http_cursor
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "memories"
@@ -92,7 +92,7 @@ def list_memories(
     memories: Deciding, query: Annotated[MemoriesQuery, Query()]
 ) -> Page[MemorySummary]:
     """List memories, newest first."""
-    after = id_in_cursor(LISTING, query.cursor)
+    after = id_in_http_cursor(LISTING, query.cursor)
     found, place = memories.page(category=query.category, after=after, limit=query.limit)
     cursor = None if place is None else http_page_cursor(LISTING, place)
     return Page(items=tuple(map(MemorySummary.of, found)), next_cursor=cursor)
@@ -146,9 +146,9 @@ def delete_memory(memories: Deciding, memory_id: Id, if_match: IfMatch = None) -
     It is removed from the store, prompts, searches and index copies. The lines it was derived from
     stay; `/memory/forget` finds and removes those too.
     """
-    memories.delete(memory_id, version=parse_if_match(if_match))
+    memories.delete(memory_id, version=parse_http_if_match(if_match))
 
 
 def _view_with_etag(response: Response, kept: StoredMemory) -> MemoryView:
-    set_etag(response, kept.version)
+    set_http_etag(response, kept.version)
     return MemoryView.of(kept.memory)

@@ -105,8 +105,8 @@ def forget_memory(
     return ForgottenView.of(erase.erase_data(api.runtime, agent_id, wish))
 
 
-@router.post("/forget/preview")
-def preview_forgetting(
+@router.post("/forget/preview", operation_id="preview_forgetting")
+def preview_forgetting_in_memory(
     api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetBody]
 ) -> LineageView:
     """Show what an erasure would remove, derived data included.

@@ -17,7 +17,7 @@ from opencrab.gateways.rest.http.page import (
     Paged,
     PageQuery,
     http_page_cursor,
-    id_in_cursor,
+    id_in_http_cursor,
     sequence_in_http_cursor,
 )
 from opencrab.gateways.rest.http.view import View
@@ -52,7 +52,7 @@ class LogView(View):
 @router.get("")
 def list_memory_sessions(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[LogView]:
     """List the sessions of an agent, in order of their ids."""
-    after = id_in_cursor(LISTING, query.cursor) or None
+    after = id_in_http_cursor(LISTING, query.cursor) or None
     found, place = reading.session_logs_for_memory(
         api.runtime.home, agent_id, after=after, limit=query.limit
     )

@@ -22,10 +22,10 @@ from opencrab.gateways.rest.http.page import (
     Page,
     Paged,
     http_page_cursor,
-    id_in_cursor,
-    page_of,
-    page_place,
-    unknown_cursor_error,
+    http_page_of,
+    id_in_http_cursor,
+    place_in_http_cursor,
+    unknown_http_cursor_error,
 )
 from opencrab.gateways.rest.http.view import View
 
@@ -160,11 +160,11 @@ def list_impressions(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> Page[ImpressionSummary]:
     """List impressions of persons and agents, in order of their ids."""
-    after = id_in_cursor(IMPRESSIONS, query.cursor)
+    after = id_in_http_cursor(IMPRESSIONS, query.cursor)
     found = reading.impressions_in_agent_memory(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
-    items, cursor = page_of(IMPRESSIONS, found, query.limit, lambda each: each.target_id)
+    items, cursor = http_page_of(IMPRESSIONS, found, query.limit, lambda each: each.target_id)
     return Page(items=tuple(map(ImpressionSummary.of, items)), next_cursor=cursor)
 
 
@@ -190,27 +190,29 @@ def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Gr
     )
 
 
-@router.get("/experiences")
-def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[ExperienceView]:
+@router.get("/experiences", operation_id="list_experiences")
+def list_experiences_in_memory(
+    api: Api, _caller: Owner, agent_id: Id, query: Paged
+) -> Page[ExperienceView]:
     """List experiences with their outcomes and lessons, newest first."""
-    after = id_in_cursor(EXPERIENCES, query.cursor)
-    found = reading.experiences_of_agent(
+    after = id_in_http_cursor(EXPERIENCES, query.cursor)
+    found = reading.experiences_in_memory(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
-    items, cursor = page_of(EXPERIENCES, found, query.limit, lambda each: each.id)
+    items, cursor = http_page_of(EXPERIENCES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
 
 @router.get("/summaries")
 def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[SummaryView]:
     """List summaries of topics, days and months, newest first."""
-    after = id_in_cursor(SUMMARIES, query.cursor)
+    after = id_in_http_cursor(SUMMARIES, query.cursor)
     if after and not re.fullmatch(_SUMMARY, after):
-        raise unknown_cursor_error()
+        raise unknown_http_cursor_error()
     found = reading.summaries_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
-    items, cursor = page_of(SUMMARIES, found, query.limit, lambda each: each.id)
+    items, cursor = http_page_of(SUMMARIES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(SummaryView.of, items)), next_cursor=cursor)
 
 
@@ -224,10 +226,10 @@ def get_summary(api: Api, _caller: Owner, agent_id: Id, summary_id: SummaryId) -
 
 
 def _place(cursor: str | None) -> GraphCursor:
-    place = page_place(GRAPH, cursor)
+    place = place_in_http_cursor(GRAPH, cursor)
     if place is None:
         return GraphCursor()
     found = _PLACE.fullmatch(place)
     if found is None:
-        raise unknown_cursor_error()
+        raise unknown_http_cursor_error()
     return GraphCursor(found[1], found[2])

@@ -16,13 +16,13 @@ from opencrab.engine.models.preferences import (
     change_model_fallback,
     change_model_price_preferences,
     current_model_preferences,
-    require_provider_directory,
+    require_directory_of_models,
 )
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
-from opencrab.gateways.rest.http.etag import Edit, set_etag
-from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, page_place
+from opencrab.gateways.rest.http.etag import Edit, set_http_etag
+from opencrab.gateways.rest.http.page import Page, PageQuery, http_page_of, place_in_http_cursor
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "models"
@@ -119,15 +119,15 @@ def list_models(
 
     Models without a configured provider are included.
     """
-    after = page_place(LISTING, query.cursor) or ""
+    after = place_in_http_cursor(LISTING, query.cursor) or ""
     current_model_preferences(api.runtime)
     known = sorted(
-        require_provider_directory(api.runtime.directory).infos(), key=lambda info: info.name
+        require_directory_of_models(api.runtime.directory).infos(), key=lambda info: info.name
     )
     found = [
         info for info in known if info.name > after and query.provider in {None, info.provider}
     ]
-    items, cursor = page_of(LISTING, found, query.limit, lambda info: info.name)
+    items, cursor = http_page_of(LISTING, found, query.limit, lambda info: info.name)
     return Page(items=tuple(map(ModelView.of, items)), next_cursor=cursor)
 
 
@@ -138,7 +138,7 @@ def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
     ETag holds the version of all model settings.
     """
     stored = current_model_preferences(api.runtime)
-    set_etag(response, stored.version)
+    set_http_etag(response, stored.version)
     return PricesView(prices=stored.preferences.prices)
 
 
@@ -152,7 +152,7 @@ def put_prices(api: Api, _caller: Owner, body: Strict[PricesPut], edit: Edit) ->
     saved, refused = change_model_price_preferences(
         api.runtime, body.prices, allow_lower=body.allow_lower, version=edit.version
     )
-    set_etag(edit.response, saved.version)
+    set_http_etag(edit.response, saved.version)
     return TakenPricesView(prices=saved.preferences.prices, refused=dict(refused))
 
 
@@ -196,7 +196,7 @@ def put_fallback(api: Api, _caller: Owner, body: Strict[FallbackPut], edit: Edit
 
 def _aliases(api: Api, response: Response) -> AliasesView:
     stored = current_model_preferences(api.runtime)
-    set_etag(response, stored.version)
+    set_http_etag(response, stored.version)
     routing, changed = api.runtime.models.routing, stored.preferences.aliases
     return AliasesView(
         aliases=routing.aliases if changed is None else changed,
@@ -207,7 +207,7 @@ def _aliases(api: Api, response: Response) -> AliasesView:
 
 def _fallback(api: Api, response: Response) -> FallbackView:
     stored = current_model_preferences(api.runtime)
-    set_etag(response, stored.version)
+    set_http_etag(response, stored.version)
     usable, changed = api.runtime.models.routing.fallback, stored.preferences.fallback
     return FallbackView(
         fallback=usable if changed is None else changed, usable=usable, configured=changed is None

@@ -13,15 +13,15 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.models.preferences import ProviderName
 from opencrab.domain.value import Received, ShortText, Value
 from opencrab.engine.models.preferences import (
-    change_provider,
+    change_model_provider,
     current_model_preferences,
-    require_provider_directory,
+    require_directory_of_models,
 )
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
-from opencrab.gateways.rest.http.etag import Edit, set_etag
-from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
+from opencrab.gateways.rest.http.etag import Edit, set_http_etag
+from opencrab.gateways.rest.http.page import Page, Paged, http_page_of, place_in_http_cursor
 from opencrab.gateways.rest.http.view import View
 from opencrab.ports.models.model import ProviderDirectory, ProviderState
 
@@ -93,8 +93,8 @@ class ProviderHealthView(Value):
     models: tuple[Received, ...] | None
 
 
-@router.get("")
-def list_providers(
+@router.get("", operation_id="list_providers")
+def list_providers_of_models(
     api: Api, _caller: Owner, query: Paged, response: Response
 ) -> Page[ProviderView]:
     """List providers in order of their names.
@@ -102,38 +102,40 @@ def list_providers(
     Providers without a key are included, and each is asked whether it answers, unless it was a few
     seconds ago; that takes 2 seconds at most. ETag holds the version of all model settings.
     """
-    after = page_place(LISTING, query.cursor) or ""
-    set_etag(response, current_model_preferences(api.runtime).version)
-    directory = require_provider_directory(api.runtime.directory)
+    after = place_in_http_cursor(LISTING, query.cursor) or ""
+    set_http_etag(response, current_model_preferences(api.runtime).version)
+    directory = require_directory_of_models(api.runtime.directory)
     known = sorted(directory.providers(), key=lambda state: state.name)
     found = [state for state in known if state.name > after]
-    items, cursor = page_of(LISTING, found, query.limit, lambda state: state.name)
+    items, cursor = http_page_of(LISTING, found, query.limit, lambda state: state.name)
     return Page(items=_with_readiness(directory, items), next_cursor=cursor)
 
 
-@router.put("/{name}")
-def put_provider(
+@router.put("/{name}", operation_id="put_provider")
+def put_provider_of_models(
     api: Api, _caller: Owner, name: Named, body: Strict[ProviderPut], edit: Edit
 ) -> ProviderView:
     """Change a provider's settings and key.
 
     They apply from the next model call on.
     """
-    saved = change_provider(api.runtime, name, body.changes(), key=body.key, version=edit.version)
-    set_etag(edit.response, saved.version)
-    directory = require_provider_directory(api.runtime.directory)
+    saved = change_model_provider(
+        api.runtime, name, body.changes(), key=body.key, version=edit.version
+    )
+    set_http_etag(edit.response, saved.version)
+    directory = require_directory_of_models(api.runtime.directory)
     states = [state for state in directory.providers() if state.name == name]
     return _with_readiness(directory, states)[0]
 
 
-@router.get("/{name}/health")
-def provider_health(api: Api, _caller: Owner, name: Named) -> ProviderHealthView:
+@router.get("/{name}/health", operation_id="provider_health")
+def get_model_provider_health(api: Api, _caller: Owner, name: Named) -> ProviderHealthView:
     """Check whether a provider responds, by asking for its list of models.
 
     The request costs nothing and takes 5 seconds at most.
     """
     current_model_preferences(api.runtime)
-    directory = require_provider_directory(api.runtime.directory)
+    directory = require_directory_of_models(api.runtime.directory)
     if all(state.name != name for state in directory.providers()):
         raise NotFound(f"there is no provider {name!r}", field="name", cure="list the providers")
     found = directory.health(name, timeout_seconds=HEALTH_SECONDS)

@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from opencrab.domain.errors import NotFound
 from opencrab.gateways.rest.http.accept_language import language_of_http_request
-from opencrab.gateways.rest.http.problem import problem_of_error
+from opencrab.gateways.rest.http.problem import http_problem
 from opencrab.gateways.rest.page.page_content import (
     EACH_TIME,
     FOREVER,
@@ -34,7 +34,7 @@ _GZIP_ETAG = "-gzip"
 _FILE_PATH = re.compile(r"/page/([0-9a-f]{16})/([a-z_/]+\.[a-z]+)")
 
 
-def page_response(scope: Scope) -> Response:
+def browser_page_response(scope: Scope) -> Response:
     """Return the page, or the file that a request names; 304 for one that the browser has.
 
     The address of a file contains the version of all files, so a browser never mixes two versions
@@ -50,7 +50,7 @@ def page_response(scope: Scope) -> Response:
     content = page_files().get(found[2]) if found and found[1] == page_version() else None
     if found is None or content is None:
         gone = NotFound(f"no file {scope['path']!r}", cure="reload the page")
-        return problem_of_error(gone)
+        return http_problem(gone)
     caching = {"Cache-Control": FOREVER, "Vary": "Accept-Encoding"}
     return _response(content, found[2], caching, headers)
 

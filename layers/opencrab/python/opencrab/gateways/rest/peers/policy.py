@@ -3,8 +3,8 @@
 from opencrab.domain.peers.policy import PeerPolicy
 from opencrab.domain.value import Value
 from opencrab.engine.peers.policy import (
-    agents_reached_by_policy,
     peer_policy_of_agent,
+    peers_reached_by_policy,
     set_peer_policy,
 )
 from opencrab.gateways.rest.http.access import Owner
@@ -55,6 +55,6 @@ def put_peer_policy(
 def _view(api: RestContext, agent_id: str) -> PeerPolicyView:
     home = api.runtime.home
     policy = peer_policy_of_agent(home, agent_id)
-    reached = agents_reached_by_policy(home, agent_id)
+    reached = peers_reached_by_policy(home, agent_id)
     shown = tuple(ReachedAgentView(id=x.agent.id, name=x.identity.name) for x in reached)
     return PeerPolicyView(**dict(policy), in_reach=shown)

@@ -29,9 +29,9 @@ from opencrab.engine.skills.owner import SkillOwner, SkillState
 from opencrab.gateways.rest.http.access import AgentReader, Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, IfMatch, parse_if_match, set_etag
+from opencrab.gateways.rest.http.etag import Edit, IfMatch, parse_http_if_match, set_http_etag
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, page_list
+from opencrab.gateways.rest.http.page import Page, Paged, http_page_of_list
 
 LISTING = "skills"
 
@@ -153,7 +153,7 @@ def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
 
     Retired skills (status `archived`) are included.
     """
-    items, cursor = page_list(LISTING, query, keeper.all, lambda kept: kept.skill.name)
+    items, cursor = http_page_of_list(LISTING, query, keeper.all, lambda kept: kept.skill.name)
     language = _language(keeper)
     shown = tuple(SkillSummary(**_skill_summary(kept, language, keeper)) for kept in items)
     return Page(items=shown, next_cursor=cursor)
@@ -223,7 +223,7 @@ def approve_skill(
 
     If-Match is required and names the version that was read; another version gives status 409.
     """
-    version = parse_if_match(if_match)
+    version = parse_http_if_match(if_match)
 
     def act() -> SkillState:
         if version is None and isinstance(keeper.get(skill).skill, AcquiredSkill):
@@ -282,7 +282,7 @@ def _language(keeper: SkillOwner) -> Language:
 
 def _view_with_etag(response: Response, keeper: SkillOwner, kept: SkillState) -> SkillView:
     if isinstance(kept.skill, AcquiredSkill):
-        set_etag(response, kept.skill.version)
+        set_http_etag(response, kept.skill.version)
     return _view(kept, keeper)
 
 

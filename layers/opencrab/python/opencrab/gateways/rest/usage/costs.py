@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 
 from opencrab.domain.value import Identifier
-from opencrab.engine.insight.costs import Explanation, explain_turn_cost
+from opencrab.engine.insight.costs import Explanation, turn_cost_for_insight
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
@@ -21,4 +21,4 @@ def explain_costs(
 
     The result also shows what happened to the turn's reservations.
     """
-    return explain_turn_cost(api.runtime, turn)
+    return turn_cost_for_insight(api.runtime, turn)

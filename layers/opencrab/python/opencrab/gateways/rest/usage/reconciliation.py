@@ -11,12 +11,15 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import Identifier, MicroUsd, Received, Value
-from opencrab.engine.models.preferences import current_model_preferences, require_provider_directory
+from opencrab.engine.models.preferences import (
+    current_model_preferences,
+    require_directory_of_models,
+)
 from opencrab.engine.money.reconciliation import (
     Reconciled,
-    calls_with_reserved_money,
-    settle_call,
-    settle_unconfirmed_call_cost,
+    calls_with_money_reserved,
+    settle_money_by_provider_cost,
+    settle_money_held_for_call,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Owner
@@ -98,8 +101,8 @@ class ReconciledCall(Value):
     cure: Received
 
 
-@router.get("/unconfirmed")
-def list_unconfirmed_calls(
+@router.get("/unconfirmed", operation_id="list_unconfirmed_calls")
+def list_unconfirmed_usage(
     api: Api,
     _caller: Owner,
     agent: Annotated[Identifier, Query(description="id of the agent")],
@@ -109,14 +112,14 @@ def list_unconfirmed_calls(
 
     They ended without an answer, their provider counted nothing, and their reservation is held.
     """
-    found = calls_with_reserved_money(api.runtime, agent, period)
+    found = calls_with_money_reserved(api.runtime, agent, period)
     return UnconfirmedCallList(
         items=tuple(map(UnconfirmedCall.of_row, found.calls)), complete=found.complete
     )
 
 
-@router.post("/reconcile", response_model=ReconciledCall)
-def reconcile_call(
+@router.post("/reconcile", response_model=ReconciledCall, operation_id="reconcile_call")
+def reconcile_usage_of_call(
     api: Api, caller: Owner, body: Strict[ReconcilePost], once: Repeatable
 ) -> Response:
     """Settle a call that was perhaps billed.
@@ -130,9 +133,9 @@ def reconcile_call(
 def _reconcile(runtime: Runtime, caller: Caller, body: ReconcilePost) -> ReconciledCall:
     if body.cost_micro_usd is None:
         current_model_preferences(runtime)
-        directory = require_provider_directory(runtime.directory)
-        return _view(settle_unconfirmed_call_cost(runtime, directory, body.call))
-    settled = settle_call(
+        directory = require_directory_of_models(runtime.directory)
+        return _view(settle_money_by_provider_cost(runtime, directory, body.call))
+    settled = settle_money_held_for_call(
         runtime,
         body.call,
         body.cost_micro_usd,

@@ -6,7 +6,7 @@ from fastapi import Path
 from pydantic import Field
 
 from opencrab.domain.value import Value
-from opencrab.engine.agents.attached_folders import attached_folders_of_agent, set_attached_folder
+from opencrab.engine.agents.attached_folders import agent_attached_folders, attach_folder_to_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
@@ -40,8 +40,10 @@ class AttachedFoldersView(Value):
     items: tuple[AttachedFolderView, ...]
 
 
-@router.get("")
-def list_attached_folders(api: Api, _caller: Owner, agent_id: Id) -> AttachedFoldersView:
+@router.get("", operation_id="list_attached_folders")
+def list_folders_attached_to_workspace(
+    api: Api, _caller: Owner, agent_id: Id
+) -> AttachedFoldersView:
     """List the folders of the computer that serve an agent.
 
     On AWS there are none.
@@ -57,10 +59,10 @@ def put_attached_folder(
 
     Its files stay where they are, and nothing is copied. On AWS the answer is 422.
     """
-    set_attached_folder(api.runtime, agent_id, place, body.folder)
+    attach_folder_to_agent(api.runtime, agent_id, place, body.folder)
     return _view(api.runtime, agent_id)
 
 
 def _view(runtime: Runtime, agent_id: str) -> AttachedFoldersView:
-    found = attached_folders_of_agent(runtime, agent_id)
+    found = agent_attached_folders(runtime, agent_id)
     return AttachedFoldersView(items=tuple(map(AttachedFolderView.of, found)))

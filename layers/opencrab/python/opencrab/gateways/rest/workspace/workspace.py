@@ -11,20 +11,20 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import (
     file_not_found_error,
-    file_version_gone_error,
+    workspace_file_version_gone_error,
     workspace_path,
 )
 from opencrab.engine.access.visibility import (
-    file_access_resource,
+    access_resource_of_file,
     file_history_access_resource,
-    sees,
+    may_principal_read,
 )
 from opencrab.engine.erasure.file_versions import erase_forgotten_file_versions
 from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn
 from opencrab.gateways.rest.http.access import Caller, Owner, ProfileReader
 from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, page_place
+from opencrab.gateways.rest.http.page import Page, PageQuery, http_page_of, place_in_http_cursor
 from opencrab.gateways.rest.http.view import View
 from opencrab.ports.agents import Agents
 from opencrab.ports.workspace.files import ABSENT, Files
@@ -115,15 +115,15 @@ def list_files(
     All folders are included. A chat key lists what is in the folder `public/`.
     """
     _require_agent(api.runtime.home.agents, agent_id)
-    after = page_place(LISTING, query.cursor)
+    after = place_in_http_cursor(LISTING, query.cursor)
     listed = api.runtime.home.files.list(agent_id, query.prefix)
     found = [
         info
         for info in listed
         if (after is None or info.path > after)
-        and sees(caller.principal, file_access_resource(agent_id, info.path))
+        and may_principal_read(caller.principal, access_resource_of_file(agent_id, info.path))
     ]
-    items, cursor = page_of(LISTING, found, query.limit, lambda info: info.path)
+    items, cursor = http_page_of(LISTING, found, query.limit, lambda info: info.path)
     return Page(items=tuple(map(FileView.of, items)), next_cursor=cursor)
 
 
@@ -209,7 +209,7 @@ def list_file_versions(api: Api, caller: ProfileReader, agent_id: Id, path: str)
     """
     _require_agent(api.runtime.home.agents, agent_id)
     path = workspace_path(path)
-    if not sees(caller.principal, file_history_access_resource(agent_id)):
+    if not may_principal_read(caller.principal, file_history_access_resource(agent_id)):
         raise _no_version_error(path)
     found = api.runtime.home.files.versions(agent_id, path)
     if not found:
@@ -247,16 +247,16 @@ def _no_version_error(path: str) -> NotFound:
 
 def _require_file(caller: Caller, agent_id: str, path: str, missing: NotFound) -> None:
     """Raise the error of a missing file unless the caller may read this one."""
-    if not sees(caller.principal, file_access_resource(agent_id, path)):
+    if not may_principal_read(caller.principal, access_resource_of_file(agent_id, path)):
         raise missing
 
 
 def _require_version(files: Files, caller: Caller, agent_id: str, path: str, version: str) -> None:
     """Raise NotFound unless this is the current version or the caller may read older ones."""
-    if not sees(caller.principal, file_history_access_resource(agent_id)):
+    if not may_principal_read(caller.principal, file_history_access_resource(agent_id)):
         current = files.info(agent_id, path)
         if current is None or current.version != version:
-            raise file_version_gone_error(path, version)
+            raise workspace_file_version_gone_error(path, version)
 
 
 def _condition(if_match: str | None, if_none_match: str | None) -> str | None:

@@ -69,11 +69,11 @@ def put_agent_world(api: Api, _caller: Owner, agent_id: Id, body: Strict[NewBind
     The private key is created here and stays in the secret store.
     """
     from opencrab.engine.learning.knowledge_seeds import (  # noqa: PLC0415 - seldom needed
-        read_knowledge_seeds,
+        read_knowledge_seeds_for_learning,
     )
 
     world = bind_to_world(api.runtime, agent_id, body)
-    return _view(api, world, read_knowledge_seeds(api.runtime, agent_id))
+    return _view(api, world, read_knowledge_seeds_for_learning(api.runtime, agent_id))
 
 
 @router.put("/policy")

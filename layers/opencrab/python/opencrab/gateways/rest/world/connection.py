@@ -15,7 +15,7 @@ from opencrab.domain.errors import NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.domain.world.binding import ENVELOPE_BYTES
 from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.polling import EVERY, Watch
-from opencrab.gateways.rest.http.problem import problem_of_error
+from opencrab.gateways.rest.http.problem import http_problem
 
 PATH = "/worlds"
 JOIN_SECONDS = 10.0
@@ -70,7 +70,7 @@ async def connect_world(websocket: WebSocket) -> None:
     gate: WorldEntrance | None = getattr(state, "worlds", None)
     refused = _refusal(websocket, gate)
     if gate is None or refused is not None:
-        await websocket.send_denial_response(problem_of_error(refused or NotFound("no worlds")))
+        await websocket.send_denial_response(http_problem(refused or NotFound("no worlds")))
         return
     state.world_connections += 1
     try:
