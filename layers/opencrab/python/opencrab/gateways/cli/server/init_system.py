@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _DRY_RUN = "Print what would be done, and do nothing."
 _OURS = "opencrab service install"
+_AT_LOGIN = {"systemd": "service_login_systemd", "launchd": "service_login_launchd"}
+_SILENT = {"systemd": "service_silent_systemd", "launchd": "service_silent_launchd"}
+"""The sentences about each init system."""
+
 _CACHES = ("archive-v", "environments-v")
 """How folders in the cache of uv begin, from which `uvx` runs and which uv may clear."""
 
@@ -52,7 +56,7 @@ def install_init_service(
     if not terminal.options.json and not dry_run:
         terminal.print_sentence("service_installed", data=data)
         terminal.print_note("service_keys", file=data / ".env")
-        terminal.print_note(f"service_login_{system.name}")
+        terminal.print_note(_AT_LOGIN[system.name])
 
 
 @cli_command
@@ -163,7 +167,7 @@ def _check_answer(terminal: Terminal, system: "InitSystem") -> None:
     if why := system.problem():
         raise Unavailable(
             terminal.words("service_silent", system=system.name, why=why),
-            cure=terminal.words(f"service_silent_{system.name}"),
+            cure=terminal.words(_SILENT[system.name]),
         )
 
 
@@ -218,13 +222,15 @@ def _write(terminal: Terminal, path: Path, text: str) -> None:
 def _print_step(terminal: Terminal, step: "InitStep", *, dry_run: bool) -> None:
     from opencrab.ports.init_system import RemoveFile, RunProgram, WriteFile
 
-    when = "would" if dry_run else "did"
     if isinstance(step, RunProgram):
-        terminal.print_sentence(f"service_{when}_run", command=shlex.join(step.words))
+        key = "service_would_run" if dry_run else "service_did_run"
+        terminal.print_sentence(key, command=shlex.join(step.words))
     elif isinstance(step, RemoveFile):
-        terminal.print_sentence(f"service_{when}_remove", file=step.path)
+        key = "service_would_remove" if dry_run else "service_did_remove"
+        terminal.print_sentence(key, file=step.path)
     elif isinstance(step, WriteFile):
-        terminal.print_sentence(f"service_{when}_write", file=step.path)
+        key = "service_would_write" if dry_run else "service_did_write"
+        terminal.print_sentence(key, file=step.path)
         for line in step.text.splitlines() if dry_run else ():
             terminal.line(f"    {line}")
 
