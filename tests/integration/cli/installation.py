@@ -50,7 +50,7 @@ from opencrab.gateways.local.machine_checks import MachineChecks
 from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from opencrab.gateways.rest.local_parts import offer_installation_machine_checks
-from opencrab.ports.configuration import SettingsPaths
+from opencrab.ports.installation.configuration import SettingsPaths
 from tests.contract.homes import HASTY
 
 MODEL = "crab-1"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from opencrab.ports.init_system import ProgramResult, RunProgram
+from opencrab.ports.installation.init_system import ProgramResult, RunProgram
 
 
 @dataclass

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.init_system.launchd import LaunchdUser
-from opencrab.ports.init_system import ProgramResult, RemoveFile, RunProgram, WriteFile
+from opencrab.ports.installation.init_system import ProgramResult, RemoveFile, RunProgram, WriteFile
 from tests.unit.adapters.init_system.player import ProgramPlayer
 
 WORDS = ("opencrab", "up", "--data", "my <data> & メモ")

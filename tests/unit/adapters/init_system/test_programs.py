@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.init_system.programs import NOT_FOUND, run_init_program
-from opencrab.ports.init_system import ProgramResult, RunProgram
+from opencrab.ports.installation.init_system import ProgramResult, RunProgram
 
 
 def test_code_and_both_streams_are_returned() -> None:

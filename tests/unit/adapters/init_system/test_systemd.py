@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.init_system.systemd import SystemdUser
-from opencrab.ports.init_system import (
+from opencrab.ports.installation.init_system import (
     ProgramResult,
     RemoveFile,
     RunningState,

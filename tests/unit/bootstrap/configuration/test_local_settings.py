@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.bootstrap.configuration.local_settings import LocalSettings, naming_setting_sources
 from opencrab.domain.errors import Invalid
-from opencrab.ports.configuration import SettingsPaths
+from opencrab.ports.installation.configuration import SettingsPaths
 from opencrab.settings import EffectiveSetting
 from tests.conftest import ROOT
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from opencrab.adapters.init_system.systemd import SystemdUser
 from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.ports.init_system import ProgramResult
+from opencrab.ports.installation.init_system import ProgramResult
 from tests.unit.adapters.init_system.player import ProgramPlayer
 
 SHOW = "systemctl --user show opencrab.service"

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.ports.configuration import Configuration, OpenConfiguration, SettingView
+from opencrab.ports.installation.configuration import Configuration, OpenConfiguration, SettingView
 
 FACTS = [
     ("agent.max_steps", 7, "OPENCRAB_AGENT__MAX_STEPS"),

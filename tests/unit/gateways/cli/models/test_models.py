@@ -11,7 +11,7 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.models.preferences import DatedPrice
 from opencrab.domain.models.price_check import NewPrices, classify_model_prices
 from opencrab.domain.money.budget import Price
-from opencrab.ports.configuration import SettingsPaths
+from opencrab.ports.installation.configuration import SettingsPaths
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 
 PRICE = {

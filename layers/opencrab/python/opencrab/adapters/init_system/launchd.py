@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opencrab.adapters.init_system.programs import RunInitProgram, run_init_program
-from opencrab.ports.init_system import (
+from opencrab.ports.installation.init_system import (
     InitStep,
     ProgramResult,
     RemoveFile,

@@ -3,7 +3,7 @@
 import subprocess
 from collections.abc import Callable
 
-from opencrab.ports.init_system import ProgramResult, RunProgram
+from opencrab.ports.installation.init_system import ProgramResult, RunProgram
 
 NOT_FOUND = 127
 _SECONDS = 90.0

@@ -1,4 +1,4 @@
-"""`ports.configuration.Configuration`: the settings files of this computer, for the terminal."""
+"""The settings files of this computer, for the terminal (`ports.installation.configuration`)."""
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from opencrab.domain.configuration.rule import (
 from opencrab.domain.configuration.rules import setting_rule
 from opencrab.domain.configuration.toml_text import set_toml_value, unset_toml_value
 from opencrab.domain.errors import Invalid, NotFound
-from opencrab.ports.configuration import (
+from opencrab.ports.installation.configuration import (
     ConfigurationFault,
     SettingChange,
     SettingsPaths,

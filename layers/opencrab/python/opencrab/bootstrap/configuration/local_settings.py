@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opencrab import settings
 from opencrab.adapters.local_files.settings_file import read_settings_file
 from opencrab.domain.errors import Invalid
-from opencrab.ports.configuration import SettingsPaths
+from opencrab.ports.installation.configuration import SettingsPaths
 from opencrab.settings import EffectiveSetting, OwnerSettings
 
 if TYPE_CHECKING:

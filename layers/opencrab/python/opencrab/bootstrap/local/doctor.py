@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from opencrab.engine.discord.diagnosis import Check
     from opencrab.engine.installation.findings import Findings, Look
     from opencrab.ports.clock import Clock
-    from opencrab.ports.configuration import SettingsPaths
+    from opencrab.ports.installation.configuration import SettingsPaths
     from opencrab.ports.models.readiness import ProviderHealth
     from opencrab.settings import Settings
 

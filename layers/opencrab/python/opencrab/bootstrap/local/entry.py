@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from opencrab.engine.discord.diagnosis import Check
     from opencrab.engine.simulation.result import SimulationResult
     from opencrab.gateways.cli.terminal.options import RelayWay, UpOptions
-    from opencrab.ports.configuration import Configuration, SettingsPaths
     from opencrab.ports.demo_world import DemoWorldProcess
-    from opencrab.ports.init_system import InitSystem
+    from opencrab.ports.installation.configuration import Configuration, SettingsPaths
+    from opencrab.ports.installation.init_system import InitSystem
 
 
 def run_local_command() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from opencrab.ports.init_system import InitSystem
+    from opencrab.ports.installation.init_system import InitSystem
 
 
 def local_init_system() -> "InitSystem | None":

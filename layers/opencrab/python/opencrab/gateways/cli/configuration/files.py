@@ -20,7 +20,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opencrab.ports.configuration import (
+    from opencrab.ports.installation.configuration import (
         Configuration,
         ConfigurationFault,
         SettingChange,

@@ -9,7 +9,7 @@ from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
-    from opencrab.ports.configuration import Configuration, SettingView
+    from opencrab.ports.installation.configuration import Configuration, SettingView
 
 _USER = re.compile(r"://[^?#\s]*@")
 _PARAMETER = re.compile(r"([?&][^=&#\s]+=)[^&#\s]+")

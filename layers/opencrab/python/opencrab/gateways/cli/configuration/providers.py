@@ -16,7 +16,7 @@ from opencrab.gateways.cli.terminal.input import (
     terminal_text_argument_or_pipe,
 )
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.ports.configuration import Configuration
+from opencrab.ports.installation.configuration import Configuration
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _SECTION = "llm.providers"

@@ -16,7 +16,7 @@ from opencrab.gateways.cli.terminal.arguments import Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import ask_line_on_terminal, ask_number_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.ports.configuration import Configuration
+from opencrab.ports.installation.configuration import Configuration
 from opencrab.ports.models.readiness import ProviderHealth
 
 _LOCAL = ("ollama", "llamacpp")

@@ -18,7 +18,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opencrab.ports.init_system import InitStep, InitSystem
+    from opencrab.ports.installation.init_system import InitStep, InitSystem
 
 _DRY_RUN = "Print what would be done, and do nothing."
 _OURS = "opencrab service install"
@@ -192,7 +192,7 @@ def _perform(
 
 
 def _do(terminal: Terminal, system: "InitSystem", step: "InitStep") -> None:
-    from opencrab.ports.init_system import RemoveFile, WriteFile
+    from opencrab.ports.installation.init_system import RemoveFile, WriteFile
 
     if isinstance(step, WriteFile):
         _write(terminal, step.path, step.text)
@@ -220,7 +220,7 @@ def _write(terminal: Terminal, path: Path, text: str) -> None:
 
 
 def _print_step(terminal: Terminal, step: "InitStep", *, dry_run: bool) -> None:
-    from opencrab.ports.init_system import RemoveFile, RunProgram, WriteFile
+    from opencrab.ports.installation.init_system import RemoveFile, RunProgram, WriteFile
 
     if isinstance(step, RunProgram):
         key = "service_would_run" if dry_run else "service_did_run"
@@ -236,7 +236,7 @@ def _print_step(terminal: Terminal, step: "InitStep", *, dry_run: bool) -> None:
 
 
 def _json(step: "InitStep") -> dict[str, Any]:
-    from opencrab.ports.init_system import RunProgram, WriteFile
+    from opencrab.ports.installation.init_system import RunProgram, WriteFile
 
     if isinstance(step, RunProgram):
         return {"run": list(step.words)}

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from opencrab.domain.value import Language
     from opencrab.engine.simulation.result import SimulationResult
     from opencrab.ports.backup import Backups
-    from opencrab.ports.configuration import OpenConfiguration, SettingsPaths
     from opencrab.ports.demo_world import OpenDemoWorld
-    from opencrab.ports.init_system import InitSystem
+    from opencrab.ports.installation.configuration import OpenConfiguration, SettingsPaths
+    from opencrab.ports.installation.init_system import InitSystem
 
 DATA = Path("data")
 
@@ -45,7 +45,7 @@ class UpOptions:
     @property
     def places(self) -> "SettingsPaths":
         """Where the owner's settings are."""
-        from opencrab.ports.configuration import SettingsPaths
+        from opencrab.ports.installation.configuration import SettingsPaths
 
         return SettingsPaths(self.config, self.data, self.config_named, str(self.language))
 
@@ -186,6 +186,6 @@ class Options:
     @property
     def places(self) -> "SettingsPaths":
         """Where the owner's settings are."""
-        from opencrab.ports.configuration import SettingsPaths
+        from opencrab.ports.installation.configuration import SettingsPaths
 
         return SettingsPaths(self.config, self.data, self.config_named, str(self.language))
