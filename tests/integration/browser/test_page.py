@@ -44,7 +44,9 @@ def test_a_key_opens_the_page_and_stays_in_the_tab(
     window.shown("main h1")
     assert KEY not in window.run("return location.href + document.cookie")
     assert window.run("return Object.values(localStorage).join()") == ""
-    assert KEY in window.run("return Object.values(sessionStorage)")
+    window.until(
+        lambda: KEY in window.run("return Object.values(sessionStorage)"), "the key is not kept"
+    )
     window.call("POST", "/refresh")
     window.shown("main h1")
     window.click("header > button:last-child")

@@ -64,7 +64,7 @@ def test_a_skill_is_written_edited_switched_retired_and_restored(
     window.type("#skill_guidance-new", "One fact per line. 一行に一つ。")
     window.click(".creation .send")
     window.says("Tidy notes メモの整理", ".skill.acquired")
-    window.shown(".skill.acquired progress")
+    window.shown(".skill.acquired .badge.active")
     path = f"/agents/{agent}/skills/tidy-notes"
     window.click(".skill.acquired summary")
     window.type("#skill_guidance-tidy-notes", " No more.")
@@ -76,7 +76,7 @@ def test_a_skill_is_written_edited_switched_retired_and_restored(
         "2",
     )
     buttons = ".skill.acquired > .buttons .action:nth-child"
-    window.click(f"{buttons}(2) button")
+    window.click(f"{buttons}(1) button")
     window.shown(".skill.acquired .badge.disabled")
     yes(window)
     window.click(f"{buttons}(2) button")

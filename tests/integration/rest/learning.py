@@ -60,7 +60,7 @@ class School(House):
     def pupil(self, name: str, *, language: str = "ja", **aim: Any) -> tuple[str, str]:
         """An agent with a skill on trial, and a session with it."""
         agent = self.agent(name, language=language)
-        self.made(f"/agents/{agent}/skills", SKILL)
+        self.made(f"/agents/{agent}/skills", SKILL | {"trial": True})
         body = {"model": "scripted:rules", "aim": aim}
         assert self.call("PUT", f"/agents/{agent}/llm/config", body).status_code == 200
         return agent, self.session(agent)
