@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 _NO_MODEL = (
-    "this is not a language model: set OPENAI_API_KEY, or start Ollama or a llama.cpp",
+    "this is not a language model: run `opencrab config setup`, or start Ollama or a llama.cpp",
     "server, which is then found by itself; until then answers follow simple rules",
 )
 
