@@ -85,7 +85,8 @@ def test_the_public_prices_are_whole_small_and_sorted() -> None:
         facts = listed_catalogue_facts(entry, name, date.min)
         assert facts.price is not None, name
     providers = {name.partition(":")[0] for name in names}
-    assert providers == {"openai", "azure", "anthropic", "google", "openrouter", "deepseek", "xai"}
+    vendors = {"openai", "azure", "anthropic", "google", "bedrock", "openrouter", "deepseek", "xai"}
+    assert providers == vendors
 
 
 def test_anthropics_prices_know_both_kinds_of_cache() -> None:
