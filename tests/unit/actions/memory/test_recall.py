@@ -17,7 +17,7 @@ from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.conversation.message import Audience
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.memory.memory import Memory
+from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
 from opencrab.domain.turn.action import FileWritten, MemoriesFound
 from opencrab.ports.turn.action import PAGED_BYTES
 from tests.unit.actions.knowing import REGISTRY, Desk, desk
@@ -361,3 +361,17 @@ def test_the_coin_takes_memories_from_a_search_and_nothing_else(mika: Desk) -> N
             result = mika.do("search_my_history", query="蟹")
             assert result.side_effects == (MemoriesFound(ids=(memory,)),)
             assert len((result.data or {})["results"]) == 2
+
+
+@pytest.mark.parametrize("content", ["蟹は横に歩く", "Crabs walk sideways"])
+def test_what_an_owner_put_in_is_found_in_every_turn(mika: Desk, content: str) -> None:
+    memory = mika.data("save_memory", category="fact", content=content)["memory_id"]
+    fact = mika.home.facts.get("mika", MEMORY, memory)
+    assert fact is not None
+    owners = fact.read(Memory).replaced(provenance=Provenance.OWNER, session_id="")
+    mika.home.facts.commit(fact.with_body(owners))
+    mika.at = replace(mika.at, trials=TrialSettings(memory_percent=50))
+    for n in range(6):
+        mika.at = replace(mika.at, turn=mika.at.turn.replaced(id=f"turn{n}"))
+        result = mika.do("search_my_history", query=content)
+        assert result.side_effects == (MemoriesFound(ids=(memory,)),)
