@@ -52,10 +52,11 @@ class Value(BaseModel):
         return changed
 
     def without_defaults(self) -> str:
-        """Return JSON without the fields that have their default, which readers add again.
+        """Return JSON without fields that have their default; readers add them.
 
         Not for values of a union, whose kind is such a field.
         """
+        # Rows that leave a default out would say something else if it changed: test_value holds it.
         return self.model_dump_json(exclude_defaults=True)
 
 
