@@ -21,8 +21,10 @@ from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 OLDEST = (3, 11)
-HERE_SECONDS, AWAY_SECONDS, ASK_SECONDS = 8.0, 15.0, 45.0
+HERE_SECONDS, AWAY_SECONDS, ASK_SECONDS = 8.0, 30.0, 45.0
 """How long the server may take: on this computer, elsewhere, and when it asks its models.
+
+Elsewhere it is what an HTTP API of API Gateway allows for an answer, a cold start included.
 
 Once it has said that it lives, it has the longer time: its checks have deadlines of their own.
 """
