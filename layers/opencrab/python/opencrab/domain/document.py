@@ -43,6 +43,10 @@ class Document(Value):
 
     def with_body(self, value: Value) -> "Document":
         """Return the next version of this document, with another body."""
+        return self.replaced(body=value.to_stored_fields(), version=self.version + 1)
+
+    def with_erased_body(self, value: Value) -> "Document":
+        """Return the next version with the known fields of a body only, as erasure needs."""
         body = value.model_dump(mode="json", exclude_defaults=True)
         return self.replaced(body=body, version=self.version + 1)
 
@@ -52,14 +56,14 @@ class Document(Value):
 
     def read(self, kind: type[Body]) -> Body:
         """Parse the body as a model class; the caller knows which."""
-        return kind.model_validate(self.body)
+        return kind.from_stored(self.body or {})
 
 
 def new_fact(
     owner: str, kind: str, fact_id: str, value: Value, *, expires_at: datetime | None = None
 ) -> Document:
     """Build the first version of a document, without storing it."""
-    body = value.model_dump(mode="json", exclude_defaults=True)
+    body = value.to_stored_fields()
     return Document(owner=owner, kind=kind, id=fact_id, body=body, expires_at=expires_at)
 
 

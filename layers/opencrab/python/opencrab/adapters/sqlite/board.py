@@ -100,9 +100,9 @@ class SqliteHealths:
     def put(self, provider: str, health: BreakerState, before: BreakerState | None) -> bool:
         with self._database.write_transaction() as items:
             body = items.get(_BOARD, f"{_HEALTH}{provider}")
-            if before != (None if body is None else BreakerState.model_validate_json(body)):
+            if before != (None if body is None else BreakerState.from_stored(body)):
                 return False
-            items.put(_BOARD, f"{_HEALTH}{provider}", health.model_dump_json())
+            items.put(_BOARD, f"{_HEALTH}{provider}", health.to_stored())
             return True
 
     def forget(self, provider: str) -> None:
@@ -153,7 +153,7 @@ def read_sqlite_step_state(database: Database, turn: Turn) -> StepState:
     told = (body for pk, _sk, body in rows if pk == inbox)
     return StepState(
         frozen=next((scope for scope in scopes if f"{_SWITCH}{scope}" in turned), None),
-        instructions=tuple(Instruction.model_validate_json(body) for body in told),
+        instructions=tuple(Instruction.from_stored(body) for body in told),
         limits=board.limits,
         health=board.health,
         settings_version=board.settings_version,
@@ -202,5 +202,5 @@ def _board(rows: Iterable[tuple[str, str]]) -> Board:
         elif name == _SETTINGS:
             board.settings_version = int(body)
         elif name.startswith(_HEALTH):
-            board.health[name.removeprefix(_HEALTH)] = BreakerState.model_validate_json(body)
+            board.health[name.removeprefix(_HEALTH)] = BreakerState.from_stored(body)
     return board

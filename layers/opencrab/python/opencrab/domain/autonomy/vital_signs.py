@@ -148,7 +148,7 @@ def correct_heartbeat_clock_skew(signs: VitalSigns, now: datetime) -> VitalSigns
 
 def heartbeat_signs_document(signs: VitalSigns, stored: Document | None) -> Document:
     """Build the document that stores the signs: version 1, or the version after the stored one."""
-    body = signs.model_dump(mode="json", exclude_defaults=True)
+    body = signs.to_stored_fields()
     version = 1 if stored is None else stored.version + 1
     due_at = signs.next_beat_at if signs.has_next_heartbeat else None
     return Document(

@@ -23,7 +23,7 @@ from opencrab.domain.autonomy.vital_signs import (
     heartbeat_slot,
 )
 from opencrab.domain.document import Document
-from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
+from opencrab.domain.errors import Changed, OpenCrabError, Unavailable, UnreadableValue
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.agents.heartbeat_queue import HeartbeatMessage, queue_agent_heartbeat
 from opencrab.engine.agents.vital_signs import (
@@ -126,8 +126,8 @@ def decide_queued_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutc
     dead-letter queue. Raises Unavailable when a store is unavailable.
     """
     try:
-        told = HeartbeatMessage.model_validate_json(delivery.body)
-    except ValidationError:
+        told = HeartbeatMessage.from_stored(delivery.body)
+    except UnreadableValue:
         reason = "malformed heartbeat message"
         runtime.home.beats.dead_letter(delivery.body, group=delivery.group, reason=reason)
         return MessageOutcome.FINISHED

@@ -36,6 +36,8 @@ HEADER = "H"
 _COARSE = 5 * 60 * 1_000_000
 _TIMES = ("lease_until", "created_at", "ended_at")
 _NESTED = ("channel", "stop", "blocks")
+_LAYOUT = {"pk", "sk", "schema", "ttl", "due_list", "due_at"}
+"""Attributes of the item, not of the turn; any other that is unknown is of a newer release."""
 _NEEDED = {"status", "epoch", "sequence", "deliveries"}
 """Attributes that conditions and updates speak of; others are left out where the default holds."""
 
@@ -52,6 +54,8 @@ def turn_to_dynamodb_item(turn: Turn) -> Item:
     """Serialize a header to an item."""
     skipped = {"id", *_TIMES}
     fields = turn.model_dump(mode="json", exclude=skipped, exclude_defaults=True)
+    if turn.__pydantic_extra__:
+        fields |= turn.__pydantic_extra__
     fields |= turn.model_dump(mode="json", include=_NEEDED)
     for name in _NESTED:
         if name in fields:
@@ -67,14 +71,14 @@ def turn_to_dynamodb_item(turn: Turn) -> Item:
 def turn_from_dynamodb_item(item: Item) -> Turn:
     """Deserialize a header from an item."""
     fields = SCHEMA.decode_item(item)
-    known = {name: value for name, value in fields.items() if name in Turn.model_fields}
+    known = {name: value for name, value in fields.items() if name not in _LAYOUT}
     for name in _NESTED:
         if name in known:
             known[name] = json.loads(known[name])
     for name in _TIMES:
         if name in known:
             known[name] = from_item_microseconds(known[name])
-    return Turn(id=fields["pk"].removeprefix("TURN#"), **known)
+    return Turn.from_stored({"id": fields["pk"].removeprefix("TURN#"), **known})
 
 
 def get_dynamodb_turn(table: Table, turn_id: str) -> Turn:

@@ -5,7 +5,6 @@ other, so that a cell is counted in several, by turn. That an agent was active i
 day by each process that carries out its turns.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -119,7 +118,7 @@ def _usage_tally_from_dynamodb_item(item: Item) -> DailyTally:
     return DailyTally(
         agent_id=fields["pk"].removeprefix("TALLY#"),
         day=fields["sk"].partition("#")[0],
-        cell=CounterCell.model_validate(json.loads(fields["cell"])),
+        cell=CounterCell.from_stored(fields["cell"]),
         counts=counts,
         hours=_hours(fields),
     )
@@ -169,7 +168,7 @@ def _tally_update(tally: DailyTally, shard: int, condition: Condition | None = N
     cell = tally.cell
     change = Update(
         Path("schema").set(SCHEMA.version),
-        Path("cell").set(cell.model_dump_json()),
+        Path("cell").set(cell.to_stored()),
         # Early releases let tallies expire.
         Path(_EXPIRES).remove(),
     )

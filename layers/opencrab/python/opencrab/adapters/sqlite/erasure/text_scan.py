@@ -65,7 +65,7 @@ def _scan_rows(rows: list[tuple[str, str, str]], words: StoredTextFilter) -> Ite
     for pk, of_session in groupby(rows, key=lambda row: row[0]):
         own = [(sk, body) for _, sk, body in of_session]
         found = _matching(own, words) if is_here else ()
-        lines = tuple(Line.model_validate_json(body) for _, body in found)
+        lines = tuple(Line.from_stored(body) for _, body in found)
         yield ScannedLines(pk.removeprefix("SESSION#"), int(own[-1][0][2:]), lines)
 
 

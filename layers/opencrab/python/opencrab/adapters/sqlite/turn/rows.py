@@ -22,6 +22,7 @@ from opencrab.domain.conversation.message import Line, Utterance
 from opencrab.domain.errors import NotFound, Stopped, Superseded
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, key_of_turn_record
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.value import read_stored_json
 from opencrab.ports.turn.journal import TurnChange
 
 RETENTION = timedelta(days=35)
@@ -53,7 +54,12 @@ def sqlite_turn(items: SqliteItems, turn_id: str) -> Turn:
 def turn_records_in_sqlite(items: SqliteItems, turn_id: str) -> tuple[Record, ...]:
     """Return a turn's records in order of their sort keys."""
     rows = items.between(f"TURN#{turn_id}", "0", ":")
-    return tuple(RECORD.validate_json(body) for _, body in rows)
+    return tuple(record_of_sqlite_row(body) for _, body in rows)
+
+
+def record_of_sqlite_row(body: str) -> Record:
+    """Return the record of a row's body."""
+    return read_stored_json(RECORD, body)
 
 
 def put_sqlite_turn(items: SqliteItems, turn: Turn, *, before: TurnStatus | None = None) -> None:
@@ -70,7 +76,7 @@ def turn_of_sqlite_row(turn_id: str, body: str | None) -> Turn:
             f"there is no turn {turn_id!r}",
             cure="use a turn_id from GET /api/sessions/{session_id}/messages",
         )
-    return Turn.model_validate_json(body)
+    return Turn.from_stored(body)
 
 
 def add_turn_to_sqlite_batch(
@@ -120,7 +126,7 @@ def _utterance_row(utterance: Utterance) -> ItemRow:
     return ItemRow(
         f"OUT#{utterance.channel.target}",
         utterance.key,
-        utterance.model_dump_json(),
+        utterance.to_stored(),
         due=("outbox", utterance.updated_at),
     )
 
@@ -222,7 +228,7 @@ def _record_body(record: Record) -> str:
     """Return a record as stored; those of model calls, which are most, without their defaults."""
     if isinstance(record, ModelIntent | ModelResult):
         return f'{{"kind":"{record.kind}",{record.without_defaults()[1:]}'
-    return record.model_dump_json()
+    return record.to_stored()
 
 
 def _check(stored: Turn, change: TurnChange) -> None:

@@ -1,0 +1,134 @@
+"""Reading and writing of stored values that another release wrote: the slow way, seldom needed.
+
+`Value.from_stored` and `Value.to_stored` come here when a stored value has fields that this release
+does not know, or a stamp of its version. Unknown fields stay in the value and are written again, so
+that a release that is replaced loses nothing of the one that follows it (ADR 0055).
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from opencrab.domain.errors import UnreadableValue
+from opencrab.domain.value import Value
+
+STAMP = "schema"
+"""The field of a stored body that names the version that wrote it; without it that is 1."""
+
+V = TypeVar("V", bound=Value)
+T = TypeVar("T")
+
+
+def read_stored_value(kind: type[V], body: str | bytes | Mapping[str, Any]) -> V:
+    """Read a stored value of any release; raises UnreadableValue.
+
+    Upgrades of later versions than the one that wrote it are applied. One of a newer release is
+    read if its fields are those of this one and further ones, which are kept.
+    """
+    fields = _fields(kind, body)
+    unknown: Any = "allow" if kind.keeps_unknown_fields else "forbid"
+    written = fields.pop(STAMP, 1)
+    for version, upgrade in sorted(kind.stored_upgrades.items()):
+        if version > written:
+            fields = upgrade(fields)
+    try:
+        # As text where it was text: JSON may be read less strictly than Python's objects.
+        found = (
+            kind.model_validate(fields, extra=unknown)
+            if isinstance(body, Mapping)
+            else kind.model_validate_json(_text(fields), extra=unknown)
+        )
+    except ValidationError as error:
+        raise _unreadable(kind.__name__, error) from None
+    _settle_unknown(found)
+    return found
+
+
+def read_tolerantly(adapter: TypeAdapter[T], body: str | bytes) -> T:
+    """Read a stored value of one of several kinds, as `read_stored_value`."""
+    try:
+        found = adapter.validate_json(body, extra="allow")
+    except ValidationError as error:
+        raise _unreadable("record", error) from None
+    _settle_unknown(found)
+    return found
+
+
+def write_stored_value(value: Value, text: str) -> str:
+    """Return a value's JSON with its unknown fields and, if it has one, the stamp."""
+    return _text(stamped_stored_fields(value, json.loads(text)))
+
+
+def stamped_stored_fields(value: Value, fields: dict[str, Any]) -> dict[str, Any]:
+    """Add to what was dumped of a value its unknown fields and, if it has one, the stamp."""
+    _add_unknown(value, fields)
+    if value.stored_upgrades:
+        fields[STAMP] = max(value.stored_upgrades)
+    return fields
+
+
+def _fields(kind: type[Value], body: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(body, Mapping):
+        return dict(body)
+    try:
+        fields = json.loads(body)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        raise UnreadableValue(
+            f"a stored {kind.__name__} is damaged: it is no JSON object",
+            cure="check the data with `opencrab admin verify`, or restore a backup",
+        )
+    return fields
+
+
+def _unreadable(name: str, error: ValidationError) -> UnreadableValue:
+    places = sorted({".".join(map(str, each["loc"])) or "all of it" for each in error.errors()})
+    return UnreadableValue(
+        f"a stored {name} cannot be read by this version of OpenCrab ({', '.join(places[:5])})",
+        cure="start the newest version that has run here, wait until its deployment has ended, or "
+        "check the data with `opencrab admin verify`",
+    )
+
+
+def _settle_unknown(found: Any) -> None:
+    """Note that there are unknown fields; values without them become as if read strictly."""
+    for value in _values_in(found):
+        if value.__pydantic_extra__:
+            Value.unknown_fields_read = True
+        else:
+            # Empty, it would tell the value from an equal one that was read strictly.
+            object.__setattr__(value, "__pydantic_extra__", None)
+
+
+def _values_in(held: Any) -> Iterator[Value]:
+    if isinstance(held, Value):
+        yield held
+        for inner in vars(held).values():
+            yield from _values_in(inner)
+    elif isinstance(held, dict):
+        for inner in held.values():
+            yield from _values_in(inner)
+    elif isinstance(held, list | tuple):
+        for inner in held:
+            yield from _values_in(inner)
+
+
+def _add_unknown(held: Any, written: Any) -> None:
+    """Add unknown fields to what was written of a value; left-out fields are defaults."""
+    if isinstance(held, Value) and isinstance(written, dict):
+        _add_unknown(vars(held), written)
+        for name, unknown in (held.__pydantic_extra__ or {}).items():
+            written.setdefault(name, unknown)
+    elif isinstance(held, dict) and isinstance(written, dict):
+        for key in held.keys() & written.keys():
+            _add_unknown(held[key], written[key])
+    elif isinstance(held, list | tuple):
+        for inner, part in zip(held, written, strict=False):
+            _add_unknown(inner, part)
+
+
+def _text(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
