@@ -13,9 +13,7 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Run the heartbeats of one SQS batch, or one sweep when an EventBridge rule invokes it."""
-    return (
-        _worker.run_heartbeats(event, context)
-        if "Records" in event
-        else _worker.sweep(event, context)
-    )
+    """Run the heartbeats of one SQS batch, one sweep for EventBridge, or a deployment's upgrade."""
+    if "Records" in event:
+        return _worker.run_heartbeats(event, context)
+    return (_worker.upgrade if "upgrade" in event else _worker.sweep)(event, context)

@@ -1,1 +1,1 @@
-"""The stored forms of each release: what rows it wrote look like, and whether other releases read them."""
+"""The stored forms of each release: rows that it wrote, and whether other releases read them."""

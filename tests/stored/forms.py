@@ -1,4 +1,4 @@
-"""Which values are stored, and in which form: JSON Schemas, compared with those of the last release."""
+"""Which values are stored, and in which form: JSON Schemas, compared with the last release."""
 
 import ast
 import importlib
@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args
 
 from pydantic.json_schema import models_json_schema
@@ -31,15 +32,17 @@ def stored_kinds() -> dict[str, type[Value]]:
         names = set(_names_read(ast.parse(source.read_text(encoding="utf-8"))))
         if names:
             loaded = importlib.import_module(module.name)
-            found |= {name: kind for name in names if _is_value(kind := getattr(loaded, name, None))}
+            found |= dict(_values_named(loaded, names))
     found |= {kind.__name__: kind for kind in get_args(get_args(Record)[0])}
     return dict(sorted(found.items()))
 
 
 def _names_read(tree: ast.AST) -> Iterator[str]:
-    """Names X of `X.from_stored` and `fact.read(X)`."""
+    """Names X of `X.from_stored` and `fact.read(X)`, and of classes that say `cls.from_stored`."""
     for node in ast.walk(tree):
         match node:
+            case ast.ClassDef(name=name) if "cls.from_stored" in ast.unparse(node):
+                yield name
             case ast.Attribute(value=ast.Name(id=name), attr="from_stored"):
                 yield name
             case ast.Call(func=ast.Attribute(attr="read"), args=[ast.Name(id=name)]):
@@ -48,8 +51,11 @@ def _names_read(tree: ast.AST) -> Iterator[str]:
                 pass
 
 
-def _is_value(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Value)
+def _values_named(module: ModuleType, names: set[str]) -> Iterator[tuple[str, type[Value]]]:
+    for name in names:
+        kind = getattr(module, name, None)
+        if isinstance(kind, type) and issubclass(kind, Value):
+            yield name, kind
 
 
 def forms_of(kinds: Mapping[str, type[Value]]) -> Forms:

@@ -6,31 +6,40 @@ that a release that is replaced loses nothing of the one that follows it (ADR 00
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from opencrab.domain.errors import UnreadableValue
-from opencrab.domain.value import Value
+
+Upgrades = Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]
 
 STAMP = "schema"
 """The field of a stored body that names the version that wrote it; without it that is 1."""
 
-V = TypeVar("V", bound=Value)
+V = TypeVar("V", bound=BaseModel)
 T = TypeVar("T")
 
 
-def read_stored_value(kind: type[V], body: str | bytes | Mapping[str, Any]) -> V:
-    """Read a stored value of any release; raises UnreadableValue.
+def read_stored_value(
+    kind: type[V],
+    body: str | bytes | Mapping[str, Any],
+    upgrades: Upgrades,
+    *,
+    keeps_unknown: bool,
+) -> tuple[V, bool]:
+    """Read a stored value of any release, and whether it has unknown fields.
+
+    Raises UnreadableValue.
 
     Upgrades of later versions than the one that wrote it are applied. One of a newer release is
-    read if its fields are those of this one and further ones, which are kept.
+    read if its fields are those of this one and further ones, which are kept or refused.
     """
     fields = _fields(kind, body)
-    unknown: Any = "allow" if kind.keeps_unknown_fields else "forbid"
+    unknown: Any = "allow" if keeps_unknown else "forbid"
     written = fields.pop(STAMP, 1)
-    for version, upgrade in sorted(kind.stored_upgrades.items()):
+    for version, upgrade in sorted(upgrades.items()):
         if version > written:
             fields = upgrade(fields)
     try:
@@ -42,34 +51,34 @@ def read_stored_value(kind: type[V], body: str | bytes | Mapping[str, Any]) -> V
         )
     except ValidationError as error:
         raise _unreadable(kind.__name__, error) from None
-    _settle_unknown(found)
-    return found
+    return found, _settle_unknown(found)
 
 
-def read_tolerantly(adapter: TypeAdapter[T], body: str | bytes) -> T:
+def read_stored_union(adapter: TypeAdapter[T], body: str | bytes) -> tuple[T, bool]:
     """Read a stored value of one of several kinds, as `read_stored_value`."""
     try:
         found = adapter.validate_json(body, extra="allow")
     except ValidationError as error:
         raise _unreadable("record", error) from None
-    _settle_unknown(found)
-    return found
+    return found, _settle_unknown(found)
 
 
-def write_stored_value(value: Value, text: str) -> str:
+def write_stored_value(value: BaseModel, text: str, upgrades: Upgrades) -> str:
     """Return a value's JSON with its unknown fields and, if it has one, the stamp."""
-    return _text(stamped_stored_fields(value, json.loads(text)))
+    return _text(stamped_stored_fields(value, json.loads(text), upgrades))
 
 
-def stamped_stored_fields(value: Value, fields: dict[str, Any]) -> dict[str, Any]:
+def stamped_stored_fields(
+    value: BaseModel, fields: dict[str, Any], upgrades: Upgrades
+) -> dict[str, Any]:
     """Add to what was dumped of a value its unknown fields and, if it has one, the stamp."""
     _add_unknown(value, fields)
-    if value.stored_upgrades:
-        fields[STAMP] = max(value.stored_upgrades)
+    if upgrades:
+        fields[STAMP] = max(upgrades)
     return fields
 
 
-def _fields(kind: type[Value], body: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
+def _fields(kind: type[BaseModel], body: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(body, Mapping):
         return dict(body)
     try:
@@ -93,18 +102,20 @@ def _unreadable(name: str, error: ValidationError) -> UnreadableValue:
     )
 
 
-def _settle_unknown(found: Any) -> None:
-    """Note that there are unknown fields; values without them become as if read strictly."""
+def _settle_unknown(found: Any) -> bool:
+    """Check for unknown fields; values without them become as if read strictly."""
+    has_unknown = False
     for value in _values_in(found):
         if value.__pydantic_extra__:
-            Value.unknown_fields_read = True
+            has_unknown = True
         else:
             # Empty, it would tell the value from an equal one that was read strictly.
             object.__setattr__(value, "__pydantic_extra__", None)
+    return has_unknown
 
 
-def _values_in(held: Any) -> Iterator[Value]:
-    if isinstance(held, Value):
+def _values_in(held: Any) -> Iterator[BaseModel]:
+    if isinstance(held, BaseModel):
         yield held
         for inner in vars(held).values():
             yield from _values_in(inner)
@@ -118,7 +129,7 @@ def _values_in(held: Any) -> Iterator[Value]:
 
 def _add_unknown(held: Any, written: Any) -> None:
     """Add unknown fields to what was written of a value; left-out fields are defaults."""
-    if isinstance(held, Value) and isinstance(written, dict):
+    if isinstance(held, BaseModel) and isinstance(written, dict):
         _add_unknown(vars(held), written)
         for name, unknown in (held.__pydantic_extra__ or {}).items():
             written.setdefault(name, unknown)

@@ -96,7 +96,11 @@ class Value(BaseModel):
                 pass
         from opencrab.domain.stored_value import read_stored_value  # noqa: PLC0415 - seldom needed
 
-        return read_stored_value(cls, body)
+        found, has_unknown = read_stored_value(
+            cls, body, cls.stored_upgrades, keeps_unknown=cls.keeps_unknown_fields
+        )
+        Value.unknown_fields_read |= has_unknown
+        return found
 
     def to_stored(self, **options: Any) -> str:
         """Return JSON for the store, with the unknown fields; takes pydantic's options."""
@@ -105,7 +109,7 @@ class Value(BaseModel):
             return text
         from opencrab.domain.stored_value import write_stored_value  # noqa: PLC0415 - seldom needed
 
-        return write_stored_value(self, text)
+        return write_stored_value(self, text, self.stored_upgrades)
 
     def to_stored_fields(self) -> dict[str, Any]:
         """Return the fields of a document's body, without defaults, as `to_stored` does."""
@@ -114,7 +118,7 @@ class Value(BaseModel):
             return fields
         from opencrab.domain.stored_value import stamped_stored_fields  # noqa: PLC0415 - seldom needed
 
-        return stamped_stored_fields(self, fields)
+        return stamped_stored_fields(self, fields, self.stored_upgrades)
 
     def without_unknown_fields(self) -> Self:
         """Return the value without what only a newer release knows, which erasure cannot judge."""
@@ -136,9 +140,11 @@ def read_stored_json(adapter: TypeAdapter[T], body: str | bytes) -> T:
     try:
         return adapter.validate_json(body)
     except ValidationError:
-        from opencrab.domain.stored_value import read_tolerantly  # noqa: PLC0415 - seldom needed
+        from opencrab.domain.stored_value import read_stored_union  # noqa: PLC0415 - seldom needed
 
-        return read_tolerantly(adapter, body)
+        found, has_unknown = read_stored_union(adapter, body)
+        Value.unknown_fields_read |= has_unknown
+        return found
 
 
 def is_json_value(value: Any) -> bool:

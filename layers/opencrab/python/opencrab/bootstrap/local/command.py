@@ -74,6 +74,7 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
     from opencrab.bootstrap.local.backup import scheduled_backups_of_local_server
     from opencrab.bootstrap.local.model_watch import watch_for_local_model_server
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
+    from opencrab.bootstrap.local.upgrade import upgrade_data_at_local_start
 
     os.umask(0o077)
     data = options.data
@@ -83,6 +84,7 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
     network = Network()
     try:
         runtime = _runtime(local, configured, database, thinking, secrets, network=network)
+        upgrade_data_at_local_start(runtime.home, runtime.clock, str(options.language))
         key_file = _owner_key_file(runtime, local, str(configured.get("owner.name")))
         place = _place(options, port, page, key_file)
         with scheduled_backups_of_local_server(configured, data, runtime.clock) as backups:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from opencrab.gateways.cli.terminal.options import RelayWay, UpOptions
     from opencrab.ports.demo_world import DemoWorldProcess
     from opencrab.ports.installation.configuration import Configuration, SettingsPaths
+    from opencrab.ports.installation.data_upgrade import FolderUpgrade
     from opencrab.ports.installation.init_system import InitSystem
 
 
@@ -55,6 +56,7 @@ def _program() -> "Callable[[], object]":
         examine=_examine_stopped,
         configuration=_configuration,
         init_system=_init_system,
+        upgrade=_upgrade,
     )
     return build_cli_app(_up, outside)
 
@@ -63,6 +65,13 @@ def _init_system() -> "InitSystem | None":
     from opencrab.bootstrap.local.init_system import local_init_system
 
     return local_init_system()
+
+
+def _upgrade(data: "Path", backup: "Path | None", /, *, dry_run: bool = False) -> "FolderUpgrade":
+    """Upgrade the data folder of a stopped installation; what it needs is loaded only then."""
+    from opencrab.bootstrap.local.upgrade import upgrade_local_data_folder
+
+    return upgrade_local_data_folder(data, backup, dry_run=dry_run)
 
 
 def _now() -> "datetime":

@@ -8,12 +8,14 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
+from opencrab import __version__
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
@@ -27,6 +29,9 @@ from opencrab.ports.turn.queue import Delivery, Queue
 log = logging.getLogger(__name__)
 
 LONGEST_RETRY_SECONDS = 60
+UPGRADE_SECONDS = 30
+"""How long one call migrates data; the function has 50 seconds, and is called until all is done."""
+
 _IDS = ("turn_id", "agent_id", "session_id")
 _CAUSES = 10
 
@@ -173,6 +178,22 @@ class Worker:
                 "sweep finished: %s", ", ".join(f"{name}={count}" for name, count in found.items())
             )
         return found
+
+    def upgrade(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        """Run the data migrations that are left, as `make deploy` asks; `ended` says if all are."""
+        from opencrab.engine.installation.data_migration import (  # noqa: PLC0415 - at a deployment
+            upgrade_data,
+        )
+
+        runtime, dry_run = self._runtime, bool(event["upgrade"].get("dry_run"))
+        self._lambda_log.set_context()
+        done = upgrade_data(
+            runtime.home, runtime.clock, __version__, dry_run=dry_run, seconds=UPGRADE_SECONDS
+        )
+        told = {"ended": done.ended, "before": done.before, "release": done.release}
+        migrations = [asdict(each) for each in done.migrations]
+        log.info("data upgrade: ended=%s, migrations=%s", done.ended, migrations)
+        return {**told, "migrations": migrations}
 
     def _paced(
         self, event: Mapping[str, Any], context: Any, queue: Queue, run: Run

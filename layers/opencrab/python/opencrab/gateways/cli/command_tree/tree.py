@@ -276,6 +276,12 @@ _TREE = (
         section=_OPERATION,
     ),
     CommandNode(
+        "upgrade",
+        "Bring the data folder to this version: check, back up, migrate, check again.",
+        "backup.upgrade:upgrade_data_folder",
+        section=_OPERATION,
+    ),
+    CommandNode(
         "completion",
         "Print a script that completes commands, options and agents in your shell.",
         "completion.completion:print_completion",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from opencrab.ports.backup import Backups
     from opencrab.ports.demo_world import OpenDemoWorld
     from opencrab.ports.installation.configuration import OpenConfiguration, SettingsPaths
+    from opencrab.ports.installation.data_upgrade import UpgradeFolder
     from opencrab.ports.installation.init_system import InitSystem
 
 DATA = Path("data")
@@ -151,7 +152,7 @@ class Options:
     commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
     simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab; `examine`
     checks an installation that does not run; `configuration` opens the settings files;
-    `init_system` finds what runs programs in the background here.
+    `init_system` finds what runs programs in the background here; `upgrade` upgrades a data folder.
     """
 
     url: str | None = None
@@ -177,6 +178,7 @@ class Options:
     examine: CheckStopped | None = None
     configuration: "OpenConfiguration | None" = None
     init_system: "Callable[[], InitSystem | None] | None" = None
+    upgrade: "UpgradeFolder | None" = None
     config: Path | None = None
     config_named: bool = False
     usual_data: Path = DATA
