@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, StringConstraints
 
-from opencrab.domain.value import Identifier, Value
+from opencrab.domain.value import STAMP, Identifier, Value
 
 INSTALLATION_FACTS = "installation"
 """The owner of documents that belong to no single agent, such as open approvals."""
@@ -42,8 +42,14 @@ class Document(Value):
         return self.owner, self.kind, self.id
 
     def with_body(self, value: Value) -> "Document":
-        """Return the next version of this document, with another body."""
-        return self.replaced(body=value.to_stored_fields(), version=self.version + 1)
+        """Return the next version of this document, with another body.
+
+        Fields of a newer release stay, also if the value was not made of the one that was read.
+        """
+        body = value.to_stored_fields()
+        if self.body and (unknown := self.body.keys() - value.__pydantic_fields__.keys()):
+            body = {name: self.body[name] for name in unknown if name != STAMP} | body
+        return self.replaced(body=body, version=self.version + 1)
 
     def with_erased_body(self, value: Value) -> "Document":
         """Return the next version with the known fields of a body only, as erasure needs."""

@@ -15,9 +15,6 @@ from opencrab.domain.errors import UnreadableValue
 
 Upgrades = Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]
 
-STAMP = "schema"
-"""The field of a stored body that names the version that wrote it; without it that is 1."""
-
 V = TypeVar("V", bound=BaseModel)
 T = TypeVar("T")
 
@@ -38,7 +35,7 @@ def read_stored_value(
     """
     fields = _fields(kind, body)
     unknown: Any = "allow" if keeps_unknown else "forbid"
-    written = fields.pop(STAMP, 1)
+    written = fields.pop("schema", 1)
     for version, upgrade in sorted(upgrades.items()):
         if version > written:
             fields = upgrade(fields)
@@ -74,7 +71,7 @@ def stamped_stored_fields(
     """Add to what was dumped of a value its unknown fields and, if it has one, the stamp."""
     _add_unknown(value, fields)
     if upgrades:
-        fields[STAMP] = max(upgrades)
+        fields["schema"] = max(upgrades)
     return fields
 
 

@@ -26,6 +26,9 @@ JSON_DEPTH = 64
 
 T = TypeVar("T")
 
+STAMP = "schema"
+"""The field of a stored body that names the version that wrote it; without it that is 1."""
+
 StoredUpgrade = Callable[[dict[str, Any]], dict[str, Any]]
 """Makes the stored fields of the versions before into those of one version; safe to repeat."""
 
