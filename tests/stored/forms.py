@@ -77,9 +77,22 @@ def _bare(schema: Any) -> Any:
         fields = {name: _bare(each) for name, each in sorted(schema["properties"].items())}
         return {"properties": fields, "required": sorted(schema.get("required", ()))}
     dropped = {"title", "description", "additionalProperties"}
-    kept = {key: _bare(each) for key, each in schema.items() if key not in dropped}
+    kept = {
+        key: _in_order(each) if key == "default" else _bare(each)
+        for key, each in schema.items()
+        if key not in dropped
+    }
     more = schema.get("additionalProperties")
     return kept | ({"additionalProperties": _bare(more)} if isinstance(more, dict) else {})
+
+
+def _in_order(default: Any) -> Any:
+    """A default that does not depend on the order of sets."""
+    if isinstance(default, dict):
+        return {key: _in_order(each) for key, each in default.items()}
+    if isinstance(default, list):
+        return sorted(map(_in_order, default), key=json.dumps)
+    return default
 
 
 def values_within(forms: Forms, kind: str) -> set[str]:
@@ -152,9 +165,17 @@ def hindrances_between(before: Forms, after: Forms) -> list[str]:
             was, now = (_without_default(each["properties"][field]) for each in (old, new))
             if was != now and not _is_wider(was, now):
                 found.append(f"{name}.{field} has another type")
-            if old["properties"][field].get("default") != new["properties"][field].get("default"):
+            given = [each["properties"][field].get("default") for each in (old, new)]
+            if not _is_same_default(*given):
                 found.append(f"{name}.{field} has another default")
     return found
+
+
+def _is_same_default(was: Any, now: Any) -> bool:
+    """Values within may have got fields, whose own defaults are looked at where they are."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        return all(_is_same_default(each, now.get(name)) for name, each in was.items())
+    return bool(was == now)
 
 
 def _enum_hindrances(name: str, old: Any, new: Any) -> list[str]:
