@@ -148,8 +148,9 @@ class MemoryTable:
     def _in_partition(self, arguments: Arguments) -> Iterator[Key]:
         pk = _partition_asked(arguments, "pk")["S"]
         keys = self._sorted.get(pk, [])
-        start, backwards = arguments.get("ExclusiveStartKey"), not arguments.get(
-            "ScanIndexForward", True
+        start, backwards = (
+            arguments.get("ExclusiveStartKey"),
+            not arguments.get("ScanIndexForward", True),
         )
         if backwards:
             end = bisect_left(keys, start["sk"]["S"]) if start else len(keys)
@@ -194,7 +195,7 @@ def written_key(given: Arguments) -> Key:
 def client_error(operation: str, response: dict[str, Any]) -> VerboseClientError:
     """An error as pynamodb raises it, with botocore's as its cause."""
     made = VerboseClientError({"Error": response["Error"]}, operation)
-    made.__cause__ = ClientError(response, operation)  # type: ignore[arg-type]  # ours has an item
+    made.__cause__ = ClientError(response, operation)
     return made
 
 
