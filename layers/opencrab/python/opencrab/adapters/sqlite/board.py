@@ -6,6 +6,7 @@ Also the budgets, whose limits lie here.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from opencrab.adapters.sqlite.database import Database, ItemRow, Place, WriteBatch
 from opencrab.domain.conversation.message import Instruction
@@ -72,6 +73,9 @@ class SqliteBudgets:
     def drawn_micro_usd(self, scope: str, day: str) -> MicroUsd:
         with self._database.read_transaction() as items:
             return int(items.get(f"BUDGET#{scope}", day) or 0)
+
+    def return_unspent(self, now: datetime) -> int:  # noqa: ARG002 - turns draw from the budgets
+        return 0
 
     def limits(self) -> dict[str, MicroUsd]:
         with self._database.read_transaction() as items:

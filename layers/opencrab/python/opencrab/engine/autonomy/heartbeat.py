@@ -17,10 +17,12 @@ from pydantic import ValidationError
 
 from opencrab.domain.autonomy.heartbeat_gate import BEAT
 from opencrab.domain.autonomy.vital_signs import (
+    NO_HEARTBEAT,
     VITALS,
     VitalSigns,
-    correct_heartbeat_clock_skew,
+    bring_heartbeat_forward,
     heartbeat_slot,
+    is_heartbeat_too_late,
 )
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable, UnreadableValue
@@ -48,7 +50,6 @@ _PAGE = 1_000
 _MOST = 16_000
 _LOG_PAGE = 100
 _ALIVE = 1_000
-_EVER = timedelta(days=36_500)
 _NO_TURN = {Trigger.COMPACTION, Trigger.EMBEDDING}
 
 
@@ -98,13 +99,15 @@ def repair_postponed_heartbeats(runtime: Runtime) -> int:
     now = runtime.clock.now()
     if now.minute:
         return 0
+    # Until an hour from now ordinary heartbeats are due, and without any cause none is.
+    longest = timedelta(seconds=runtime.rules.autonomy.review_seconds)
     found = 0
-    for fact in runtime.home.facts.list_due(VITALS, now + _EVER, _MOST):
+    for fact in runtime.home.facts.list_due(VITALS, NO_HEARTBEAT, _MOST):
         with _passing_over(fact.owner):
             signs = fact.read(VitalSigns)
-            if correct_heartbeat_clock_skew(signs, now) != signs:
+            if is_heartbeat_too_late(signs, now, longest):
                 change_agent_vital_signs(
-                    runtime, fact.owner, lambda stored: correct_heartbeat_clock_skew(stored, now)
+                    runtime, fact.owner, lambda stored: bring_heartbeat_forward(stored, now)
                 )
                 found += 1
     return found

@@ -10,6 +10,7 @@ from opencrab.domain.autonomy.vital_signs import (
     CHANNELS,
     REST,
     VitalSigns,
+    bring_heartbeat_forward,
     heartbeat_signs_document,
 )
 from opencrab.domain.document import Document
@@ -78,7 +79,9 @@ def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Doc
         signs = _signs_after_unasked_turn(work, signs, status, spoke=spoke, now=now)
     if _is_new_experience(work, status, spoke=spoke):
         signs = signs.replaced(lived_at=now)
-    return None if signs == before else heartbeat_signs_document(signs, stored)
+    if signs == before:
+        return None
+    return heartbeat_signs_document(bring_heartbeat_forward(signs, now), stored)
 
 
 def _experience_of_events(work: TurnWork, ending: TurnEnding) -> Document | None:

@@ -18,6 +18,19 @@ from opencrab.domain.value import MicroUsd
 
 SCHEMA = Schema("budget")
 LIFE = timedelta(days=400)
+LEASED = "leased"
+"""The attribute with what leases may hold of what was drawn (`dynamodb/money/lease.py`)."""
+
+_NEWEST_SLICE = "slice"
+_SHOWN_LEASES = 100
+
+
+class LeaseReturned(Exception):
+    """A budget lease holds less than its process knew; `item` is what is stored of it."""
+
+    def __init__(self, item: Item | None) -> None:
+        super().__init__("the budget lease was returned")
+        self.item = item
 
 
 class DynamoBudgets:
@@ -28,7 +41,16 @@ class DynamoBudgets:
 
     def drawn_micro_usd(self, scope: str, day: str) -> MicroUsd:
         item = self._table.get(_partition(scope), day)
-        return 0 if item is None else int(SCHEMA.decode_item(item)["drawn"])
+        if item is None:
+            return 0
+        fields = SCHEMA.decode_item(item)
+        drawn = int(fields["drawn"])
+        return drawn - self._unspent(scope, day) if fields.get(LEASED) else drawn
+
+    def return_unspent(self, now: datetime) -> int:
+        from opencrab.adapters.dynamodb.money import lease  # noqa: PLC0415 - for the sweep alone
+
+        return lease.return_lapsed_dynamodb_leases(self._table, now)
 
     def limits(self) -> dict[str, MicroUsd]:
         return read_dynamodb_budgets(self._table).limits()
@@ -37,6 +59,15 @@ class DynamoBudgets:
         checked = budget_limit_changes(changes)
         if checked:
             self._table.write(dynamodb_budget_limits_write(checked))
+
+    def _unspent(self, scope: str, day: str) -> MicroUsd:
+        """Return what leases hold of a day; 0 if there are too many of them to read."""
+        from opencrab.adapters.dynamodb.money import lease  # noqa: PLC0415 - where leases are used
+
+        leases = list(lease.list_dynamodb_leases(self._table, _SHOWN_LEASES + 1))
+        if len(leases) > _SHOWN_LEASES:
+            return 0
+        return sum(lease.left_in_dynamodb_lease(item, scope, day) for item in leases)
 
 
 def refused_dynamodb_draw_error(draw: BudgetDraw, stored: Item | None) -> Exhausted:
@@ -47,9 +78,7 @@ def refused_dynamodb_draw_error(draw: BudgetDraw, stored: Item | None) -> Exhaus
 
 def dynamodb_budget_draw_write(draw: BudgetDraw, at: datetime) -> Write:
     """Return the update of a day's budget; raise Exhausted if the draw alone exceeds the limit."""
-    values = {"schema": SCHEMA.version, "ttl": item_time_to_live(at.astimezone(UTC) + LIFE)}
-    change = Update(*(Path(name).set(value) for name, value in values.items()))
-    change.add_action(Path("drawn").add(draw.micro_usd))
+    change = _budget_change(draw.micro_usd, at)
     limit = draw.limit_micro_usd
     if limit is None or draw.micro_usd <= 0:
         return update_item(_partition(draw.scope), draw.day, change)
@@ -60,6 +89,53 @@ def dynamodb_budget_draw_write(draw: BudgetDraw, at: datetime) -> Write:
         raise budget_exhausted_error(draw)
     fits = Path("drawn").does_not_exist() | (Path("drawn") <= room)
     return update_item(_partition(draw.scope), draw.day, change, fits)
+
+
+def dynamodb_budget_slice_write(
+    draw: BudgetDraw,
+    micro_usd: MicroUsd,
+    held: MicroUsd,
+    *,
+    pool: MicroUsd,
+    nonce: str,
+    at: datetime,
+) -> Write:
+    """Return the update that takes a slice for a lease, `held` of it out of the pool of leases.
+
+    Its condition holds only once, so that the SDK may repeat it after a lost answer.
+    """
+    change = _budget_change(micro_usd, at)
+    change.add_action(Path(_NEWEST_SLICE).set(nonce))
+    drawn, leased = Path("drawn"), Path(LEASED)
+    fits = drawn.does_not_exist() | (drawn <= (draw.limit_micro_usd or 0) - micro_usd)
+    newest = Path(_NEWEST_SLICE)
+    fits &= newest.does_not_exist() | (newest != nonce)
+    if held:
+        change.add_action(leased.add(held))
+        fits &= leased.does_not_exist() | (leased <= pool - held)
+    return update_item(_partition(draw.scope), draw.day, change, fits)
+
+
+def is_own_slice(item: Item | None, nonce: str) -> bool:
+    """Check whether the refused update of a slice had been carried out before."""
+    return item is not None and SCHEMA.decode_item(item).get(_NEWEST_SLICE) == nonce
+
+
+def dynamodb_budget_return_write(
+    scope: str, day: str, micro_usd: MicroUsd, held: MicroUsd, at: datetime
+) -> Write:
+    """Return the update that gives a lease's rest back to a budget, and its part of the pool."""
+    change = _budget_change(-micro_usd, at)
+    if held:
+        change.add_action(Path(LEASED).add(-held))
+    return update_item(_partition(scope), day, change)
+
+
+def _budget_change(micro_usd: MicroUsd, at: datetime) -> Update:
+    values = {"schema": SCHEMA.version, "ttl": item_time_to_live(at.astimezone(UTC) + LIFE)}
+    change = Update(*(Path(name).set(value) for name, value in values.items()))
+    change.add_action(Path("drawn").add(micro_usd))
+    return change
 
 
 def _partition(scope: str) -> str:

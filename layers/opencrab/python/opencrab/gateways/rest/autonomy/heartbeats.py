@@ -63,7 +63,7 @@ class TotalsView(Value):
         """Convert an agent's vital signs to the view of their counters."""
         if signs is None:
             return cls()
-        coming = signs.next_beat_at if signs.has_next_heartbeat else None
+        coming = signs.coming_beat_at
         return cls(beats=signs.beats, idle=signs.idle, turns=signs.turns, next_beat_at=coming)
 
 
