@@ -63,10 +63,11 @@ _PURGE_SENT = (
     "(SELECT queue, deduplication FROM sent WHERE until<=? LIMIT ?)"
 )
 _PURGE_FEED = (
-    "DELETE FROM feed WHERE at<=? AND position IN "
+    "DELETE FROM feed WHERE at<=? AND position<(SELECT max(position) FROM feed) AND position IN "
     "(SELECT position FROM feed WHERE position>0 ORDER BY position LIMIT ?)"
 )
-"""The feed has no index of times: its oldest entries are its first."""
+"""The feed has no index of times: its oldest entries are its first. The newest stays, so that who
+has followed the feed up to it finds, also after days, that nothing was missed."""
 
 
 class Database:
