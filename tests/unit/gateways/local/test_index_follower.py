@@ -78,6 +78,18 @@ def test_it_catches_up_with_every_agent_and_then_follows(
     eventually(lambda: noting.sessions, ["s1", "s2"])
 
 
+def test_agents_of_whom_nothing_was_told_are_looked_at_again_after_a_while(
+    home: Home, noting: Noting
+) -> None:
+    assert home.feed is not None
+    home.agents.create(profile("a"))
+    often = IndexFollower(home.feed, noting, home.agents, refresh_seconds=0.01)
+    often.start()
+    eventually(lambda: noting.caught_up[:3], ["a", "a", "a"])
+    often.stop()
+    often.join()
+
+
 def test_what_could_not_be_taken_in_is_told_again(
     home: Home, life: Life, noting: Noting, follower: IndexFollower
 ) -> None:

@@ -29,6 +29,7 @@ from opencrab.adapters.sqlite.transaction.items import (
     SqliteItems,
     sqlite_milliseconds,
 )
+from opencrab.adapters.sqlite.transaction.stored_documents import StoredDocumentLog
 from opencrab.adapters.sqlite.transaction.topic import ChangeTopic
 from opencrab.adapters.sqlite.write_batch import (
     AlreadyThere,
@@ -62,10 +63,11 @@ _PURGE_SENT = (
     "(SELECT queue, deduplication FROM sent WHERE until<=? LIMIT ?)"
 )
 _PURGE_FEED = (
-    "DELETE FROM feed WHERE at<=? AND position IN "
+    "DELETE FROM feed WHERE at<=? AND position<(SELECT max(position) FROM feed) AND position IN "
     "(SELECT position FROM feed WHERE position>0 ORDER BY position LIMIT ?)"
 )
-"""The feed has no index of times: its oldest entries are its first."""
+"""The feed has no index of times: its oldest entries are its first. The newest stays, so that who
+has followed the feed up to it finds, also after days, that nothing was missed."""
 
 
 class Database:
@@ -73,7 +75,7 @@ class Database:
 
     `patience_seconds` is the timeout for a lock that another program holds. `last_alive` is when
     the process that held the file before last called `alive`. `flush` writes what an adapter keeps
-    in memory.
+    in memory. `stored_documents` knows those that were committed last.
     """
 
     def __init__(self, path: Path, *, durable: bool = True, patience_seconds: float = 5.0) -> None:
@@ -85,6 +87,7 @@ class Database:
         self.flush: Callable[[], None] = lambda: None
         self._readers: LifoQueue[ReaderItems] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
+        self.stored_documents = StoredDocumentLog()
         self._lock_file = hold_database_file(path)
         self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
         try:
@@ -111,6 +114,7 @@ class Database:
             connection = writes.connection
             try:
                 writes.touched.clear()
+                writes.documents.clear()
                 # The file's lock is taken before the first read. A transaction that reads first and
                 # then finds that others wrote is refused, and would have to begin anew (ADR 0006).
                 connection.execute("BEGIN IMMEDIATE")
@@ -122,6 +126,8 @@ class Database:
                     self._guard.commit(connection, counted=not relaxed)
                     self._fault = None
                 touched = tuple(writes.touched)
+                if writes.documents:
+                    self.stored_documents.add(writes.documents)
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 _roll_back(connection)
                 explained = explain_sqlite_error(self.path, error)

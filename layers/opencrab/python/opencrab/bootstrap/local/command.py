@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 _PURGES_AN_HOUR, _PURGES_A_FLUSH = 60, 10
+_PURGES_WITHOUT_FEED = 10
+"""Minutes in which the feed stays whole: indexes catch up with it, also after days."""
 
 
 def run_local_server(options: "UpOptions") -> int:
@@ -291,8 +293,12 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
 
     def purge() -> None:
         now = runtime.clock.now()
-        database.purge(sqlite_milliseconds(now), sqlite_milliseconds(now - timedelta(days=1)))
         number = next(calls)
+        feed_before = now - timedelta(days=1)
+        database.purge(
+            sqlite_milliseconds(now),
+            0 if number < _PURGES_WITHOUT_FEED else sqlite_milliseconds(feed_before),
+        )
         if number % _PURGES_A_FLUSH == _PURGES_A_FLUSH - 1:
             from opencrab.adapters.sqlite.turn.call_retention import SqliteCallRetention
             from opencrab.adapters.sqlite_pages.page_erasure import release_free_sqlite_pages

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from operator import attrgetter
 
@@ -17,6 +18,10 @@ PAUSE_SECONDS = 5.0
 """Between two updates: a search does not wait for them, and together lines write less."""
 
 RETRY_SECONDS = 10.0
+REFRESH_SECONDS = 6 * 3_600.0
+"""After which an index of which nothing was told notes how far the feed is. The feed is kept for a
+day: an index that stands before its beginning reads everything again."""
+
 _AGENTS = 100
 _BATCH = 2_000
 _WAIT_SECONDS = 1.0
@@ -33,12 +38,14 @@ class IndexFollower:
         *,
         pause_seconds: float = PAUSE_SECONDS,
         retry_seconds: float = RETRY_SECONDS,
+        refresh_seconds: float = REFRESH_SECONDS,
     ) -> None:
         self._feed = feed
         self._indexing = indexing
         self._agents = agents
         self._pause_seconds = pause_seconds
         self._retry_seconds = retry_seconds
+        self._refresh_seconds = refresh_seconds
         self._position = feed.position()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="index", daemon=True)
@@ -57,8 +64,11 @@ class IndexFollower:
             self._thread.join()
 
     def _run(self) -> None:
-        self._until_done(self._catch_up)
+        refresh_at = 0.0
         while not self._stopping.is_set():
+            if time.monotonic() >= refresh_at:
+                self._until_done(self._catch_up)
+                refresh_at = time.monotonic() + self._refresh_seconds
             if self._until_done(self._follow):
                 self._stopping.wait(self._pause_seconds)
 
