@@ -57,6 +57,8 @@ class Value(BaseModel):
         allow_inf_nan=False,
         hide_input_in_errors=True,
         defer_build=True,
+        # Comparing names of fields with pydantic's own would be a quarter of making a class.
+        protected_namespaces=(),
     )
 
     def replaced(self, **changes: Any) -> Self:
