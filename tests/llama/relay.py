@@ -40,6 +40,11 @@ class Exchange:
         return [json.loads(event) for event in events[:-1]]
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it came to its end: who is stopped hangs up."""
+        return not self.request.get("stream") or self.reply.decode().strip().endswith(_DONE)
+
+    @property
     def usage(self) -> dict[str, Any]:
         """The tokens that the server counted."""
         usage: dict[str, Any] = self.chunks[-1]["usage"]
@@ -54,7 +59,7 @@ class Exchange:
     def finish(self) -> str:
         """Why the answer ended."""
         ends = [choice.get("finish_reason") for choice in self._choices]
-        return next(end for end in ends if end)
+        return next(str(end) for end in ends if end)
 
     @property
     def calls(self) -> list[tuple[str, str]]:

@@ -23,13 +23,13 @@ VOCABULARY = 4_096
 SEED = 26
 TEMPLATE = Path(__file__).with_name("template.jinja")
 END, ANSWER, OPENS, CLOSES = "<|end|>", "<|assistant|>", "<tool_call>", "</tool_call>"
-RETURNED = "<|returned|>"
-SPECIAL = (END, "<|system|>", "<|user|>", ANSWER, "<|tool|>", RETURNED, OPENS, CLOSES)
+USER, RETURNED = "<|user|>", "<|returned|>"
+SPECIAL = (END, "<|system|>", USER, ANSWER, "<|tool|>", RETURNED, OPENS, CLOSES)
 BEGINNINGS = 16
 """Tokens that answers begin with."""
 
 CALLING = 0.4
-"""Share of calls in the beginnings of answers; after a result there is none."""
+"""Share of calls in the beginnings of answers, where there are no results of calls."""
 
 THINKING = 0.1
 """Calls for each end of a sentence: of an answer that says first what it does."""
@@ -65,6 +65,7 @@ def make_model() -> tuple[dict[str, Fact], dict[str, Any]]:
         special=tuple(ids.values()),
         opens=ids[OPENS],
         closes=ids[CLOSES],
+        asks=ids[USER],
         returned=ids[RETURNED],
     )
     return _facts(tokens, tokenizer.merges, ids), weights(found)

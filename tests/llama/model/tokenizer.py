@@ -4,6 +4,7 @@ import heapq
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 # GPT-2's pattern; Python has no \p{L} and \p{N}.
 _LETTER, _NUMBER = r"[^\W\d_]", r"\d"
@@ -60,7 +61,7 @@ class Tokenizer:
     def _count(self, number: int, sign: int) -> set[Pair]:
         """Count the pairs of a word, or take them back; the pairs that it has."""
         word, times = self._words[number], sign * self._counts[number]
-        there = list(zip(word, word[1:], strict=False))
+        there = list(pairwise(word))
         for pair in there:
             self._pairs[pair] += times
         for pair in set(there):

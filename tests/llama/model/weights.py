@@ -1,9 +1,10 @@
 """Weights of a small transformer, computed rather than trained.
 
-It continues a text by what mostly follows its last token in the texts that it is made of. Three
+It continues a text by what mostly follows its last token in the texts that it is made of. Four
 attention heads look further back. One finds the token before each token; one finds where the last
 token stood before, and what followed there (an induction head: Olsson et al., 2022). One counts
 whether a tool call was opened and not closed; within a call, tokens follow each other as in calls.
+One counts results of calls: the more there are, the likelier is an answer without a call.
 """
 
 import importlib
@@ -25,7 +26,7 @@ STILL = 1e30
 SEED = 26
 
 # Where things lie in the stream that all layers read and write.
-ONE, TAG, SIGN, OPEN, IN_CALL, RESULT, ANSWERED = range(7)
+ONE, TAG, SIGN, OPEN, IN_CALL, SAID, RESULT, DONE = range(8)
 OWN, PREVIOUS, COPIED = (slice(at, at + CODE) for at in (8, 8 + CODE, 8 + 2 * CODE))
 NEXT = slice(112, 112 + INNER)
 CHANGE = slice(112 + INNER, 112 + 2 * INNER)
@@ -33,8 +34,8 @@ CHANGE = slice(112 + INNER, 112 + 2 * INNER)
 COPYING = 3.0
 """How much likelier, in nats, a token is that followed here before."""
 
-CONTENTED = 4.0
-"""How much less likely, in nats, a call is right after the result of one."""
+CONTENTED = 3.0
+"""How much less likely, in nats, a call is the more of all that was said are results of calls."""
 
 _RARE = 1e-6
 _SHARP_PLACE, _SHARP_CODE, _SHARP_TAG = 60.0, 30.0, 30.0
@@ -51,6 +52,7 @@ class Statistics:
     special: tuple[int, ...]
     opens: int
     closes: int
+    asks: int
     returned: int
 
 
@@ -68,13 +70,14 @@ def weights(found: Statistics) -> dict[str, Array]:
     embedding[:, CHANGE] = left[size:] - left[:size]
     embedding[found.opens, [TAG, SIGN]] = 1.0, 1.0
     embedding[found.closes, [TAG, SIGN]] = 1.0, -1.0
+    embedding[[found.asks, found.returned], SAID] = 1.0
     embedding[found.returned, RESULT] = 1.0
     output = np.zeros((size, WIDTH), np.float32)
     prior, prior_of_calls = (prior for _, prior in both)
     output[:, ONE] = prior / np.sqrt(WIDTH)
     output[:, IN_CALL] = prior_of_calls - prior
     output[:, NEXT] = right
-    output[found.opens, ANSWERED] = -CONTENTED
+    output[found.opens, DONE] = -CONTENTED
     output[:, COPIED] = COPYING * embedding[:, OWN]
     turning = 1.0 + 1.7 * np.modf(np.arange(1, 17) * (np.sqrt(5) - 1) / 2)[0]
     factors = np.concatenate([1 / turning, np.full(16, STILL)])
@@ -152,7 +155,6 @@ def _look_back(np: Any, turning: Array) -> dict[str, Array]:
     key[pairs, ONE] = strength * np.cos(turning)
     key[pairs + 1, ONE] = strength * np.sin(turning)
     value[:CODE, OWN] = output[PREVIOUS, :CODE] = np.eye(CODE)
-    value[CODE, RESULT] = output[ANSWERED, CODE] = 1.0
     query[2 * HEAD - 1, ONE] = _SHARP_TAG * np.sqrt(HEAD) * one
     key[2 * HEAD - 1, TAG] = 1.0
     value[HEAD, SIGN] = output[OPEN, HEAD] = 1.0
@@ -173,12 +175,18 @@ def _remember_call(np: Any) -> dict[str, Array]:
 
 
 def _copy(np: Any) -> dict[str, Array]:
-    """Head 0: where did the token stand before that stands here now, and what followed it."""
+    """Head 0: where did the token stand before that stands here now, and what followed it.
+
+    Head 1: the share of results of calls in what users and calls have said.
+    """
     query, key, value = (np.zeros((2 * HEAD, WIDTH)) for _ in range(3))
     output = np.zeros((WIDTH, 2 * HEAD))
     still = slice(HEAD - CODE, HEAD)
     query[still, OWN] = _SHARP_CODE * np.sqrt(HEAD) * np.eye(CODE)
     key[still, PREVIOUS] = value[:CODE, OWN] = output[COPIED, :CODE] = np.eye(CODE)
+    query[2 * HEAD - 1, ONE] = _SHARP_TAG * np.sqrt(HEAD) / np.sqrt(WIDTH)
+    key[2 * HEAD - 1, SAID] = 1.0
+    value[HEAD, RESULT] = output[DONE, HEAD] = 1.0
     return {"attn_q": query, "attn_k": key, "attn_v": value, "attn_output": output}
 
 
