@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Only prepares: the other targets do this themselves when they need it.
-setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready ## Install everything for development
+setup: .venv/.dev .venv-llama/.model .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready ## Install everything for development
 
 # Replaces its shell, so that signals reach OpenCrab itself.
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
@@ -177,6 +177,12 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 
 .venv-%/.ready: requirements/%.txt
 	$(call install,.venv-$*,$<)
+	@touch $@
+
+# The model is made of our own pages, in English and Japanese: which, tests/llama/model/corpus.py says.
+.venv-llama/.model: .venv-llama/.ready $(wildcard tests/llama/model/*.py tests/llama/model/*.jinja)
+	@echo "making a language model for the tests"
+	@.venv-llama/bin/python -m tests.llama.model.build .venv-llama/model.gguf
 	@touch $@
 
 # For tests of the page in a browser and the types of its modules alone: without Node, or where npm
