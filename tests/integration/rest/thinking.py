@@ -14,10 +14,9 @@ from opencrab.ports.models.model import (
     ChatModel,
     Embedder,
     ModelInfo,
-    ProviderState,
 )
 from opencrab.ports.models.preferences import PreferenceStore
-from opencrab.ports.models.readiness import ProviderHealth
+from opencrab.ports.models.readiness import ProviderHealth, ProviderState
 
 PRICE = Price(input_per_million=2_000_000, output_per_million=8_000_000, cached_per_million=500_000)
 INFOS = (

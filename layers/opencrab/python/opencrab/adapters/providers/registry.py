@@ -38,10 +38,9 @@ from opencrab.ports.models.model import (
     ChatModel,
     Embedder,
     ModelInfo,
-    ProviderState,
 )
 from opencrab.ports.models.preferences import StoredPreferences
-from opencrab.ports.models.readiness import ProviderHealth
+from opencrab.ports.models.readiness import ProviderHealth, ProviderState
 
 log = logging.getLogger(__name__)
 
