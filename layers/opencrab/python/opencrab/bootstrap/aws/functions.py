@@ -106,8 +106,8 @@ class DeployedModels:
     def check(self, preferences: Preferences) -> None:
         self._models.get().check(preferences)
 
-    def infos(self) -> tuple[ModelInfo, ...]:
-        return self._keyed.get().infos()
+    def infos(self, also: Iterable[str] = ()) -> tuple[ModelInfo, ...]:
+        return self._keyed.get().infos(also)
 
     def providers(self) -> tuple[ProviderState, ...]:
         return self._keyed.get().providers()

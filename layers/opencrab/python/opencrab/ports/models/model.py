@@ -366,8 +366,8 @@ def distinct_models(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
 class ProviderDirectory(Readiness, Protocol):
     """Queries about models and providers, for people rather than for turns."""
 
-    def infos(self) -> tuple[ModelInfo, ...]:
-        """Return all known models, sorted by name."""
+    def infos(self, also: Iterable[str] = ()) -> tuple[ModelInfo, ...]:
+        """Return all known models, and those of `also` (`provider:model`), sorted by name."""
 
     def providers(self) -> tuple[ProviderState, ...]:
         """Return all providers, sorted by name."""
