@@ -92,7 +92,8 @@ def test_english_sentences_of_routes_are_their_summaries_and_only_japanese_is_ke
 
 
 def test_nothing_is_described_that_is_not_there() -> None:
-    described = {configuration.described_by(name) for name in configuration.settings()}
+    names = (*configuration.settings(), *configuration.unset_settings())
+    described = {configuration.described_by(name) for name in names}
     assert set(sentences("configuration")) == described
     operations = {each["operationId"] for each in rest.routes().values()}
     assert set(sentences("rest")) == operations

@@ -143,8 +143,8 @@ def _part(agent_id: str, sk: str, value: Soul | Identity) -> Item:
 
 def _is_newest(agent: Agent) -> bool:
     """Check whether an agent uses fields that only this schema version has."""
-    set_here = (agent.heartbeat, agent.world, agent.llm.aim)
-    return set_here != (Heartbeat(), None, Aim())
+    set_here = (agent.heartbeat, agent.world, agent.llm.aim, agent.llm.sampling)
+    return set_here != (Heartbeat(), None, Aim(), {})
 
 
 def _partition(agent_id: str) -> str:

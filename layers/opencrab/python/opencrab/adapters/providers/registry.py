@@ -38,10 +38,9 @@ from opencrab.ports.models.model import (
     ChatModel,
     Embedder,
     ModelInfo,
-    ProviderState,
 )
 from opencrab.ports.models.preferences import StoredPreferences
-from opencrab.ports.models.readiness import ProviderHealth
+from opencrab.ports.models.readiness import ProviderHealth, ProviderState
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +116,7 @@ class ProviderModels:
             if self._reading is None or version > self._reading.stored.version:
                 self._read_again()
 
-    def infos(self) -> tuple[ModelInfo, ...]:
+    def infos(self, also: Iterable[str] = ()) -> tuple[ModelInfo, ...]:
         reading = self._current()
         settings = reading.settings
         named = {*settings.uses.values(), *settings.aliases.values(), *settings.fallback}
@@ -132,7 +131,7 @@ class ProviderModels:
             if name in settings.models or name.partition(":")[0] in able
         }
         infos: dict[str, ModelInfo] = {}
-        for name in {settings.default, reading.routing.default, SCRIPTED, *named, *listed}:
+        for name in {settings.default, reading.routing.default, SCRIPTED, *named, *listed, *also}:
             try:
                 provider, model = resolve_catalogue_model(settings, name)
             except Invalid:

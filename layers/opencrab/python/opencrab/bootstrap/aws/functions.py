@@ -49,10 +49,9 @@ from opencrab.ports.models.model import (
     ChatModel,
     Embedder,
     ModelInfo,
-    ProviderState,
 )
 from opencrab.ports.models.preferences import StoredPreferences
-from opencrab.ports.models.readiness import ProviderHealth
+from opencrab.ports.models.readiness import ProviderHealth, ProviderState
 
 if TYPE_CHECKING:
     from opencrab.adapters.providers.registry import ProviderModels
@@ -107,8 +106,8 @@ class DeployedModels:
     def check(self, preferences: Preferences) -> None:
         self._models.get().check(preferences)
 
-    def infos(self) -> tuple[ModelInfo, ...]:
-        return self._keyed.get().infos()
+    def infos(self, also: Iterable[str] = ()) -> tuple[ModelInfo, ...]:
+        return self._keyed.get().infos(also)
 
     def providers(self) -> tuple[ProviderState, ...]:
         return self._keyed.get().providers()

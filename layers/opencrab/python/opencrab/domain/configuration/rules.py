@@ -73,6 +73,9 @@ def _unchangeable(kind: SettingKind, reason: str, *values: object) -> SettingRul
 _SWITCH = SettingRule(SettingKind.SWITCH)
 _SECRET = SettingRule(SettingKind.SECRET)
 _MODEL = SettingRule(SettingKind.MODEL)
+_SHARE = SettingRule(SettingKind.NUMBER, above=0, most=1)
+_TOKENS = _whole(16, 1_000_000)
+_EFFORT = _text(choices=("low", "medium", "high"))
 _SECONDS = SettingRule(SettingKind.NUMBER, above=0, most=_LONGEST_CALL)
 
 _MODELS: dict[str, SettingRule] = {
@@ -81,6 +84,9 @@ _MODELS: dict[str, SettingRule] = {
     "llm.prices_url": _text(**_ADDRESS),
     **{f"llm.models.{use}": _MODEL for use in _USES},
     **{f"llm.uses.{use}.temperature": _number(0, 2) for use in _USES if use != "embedding"},
+    **{f"llm.uses.{use}.top_p": _SHARE for use in _USES if use != "embedding"},
+    **{f"llm.uses.{use}.max_output_tokens": _TOKENS for use in _USES if use != "embedding"},
+    **{f"llm.uses.{use}.reasoning_effort": _EFFORT for use in _USES if use != "embedding"},
     **{f"llm.uses.{use}.stop": _texts() for use in _USES if use != "embedding"},
     **{f"llm.uses.{use}.timeout_seconds": _SECONDS for use in _USES},
     "llm.self_selection.enabled": _SWITCH,

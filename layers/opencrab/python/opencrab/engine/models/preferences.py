@@ -14,10 +14,12 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, U
 from opencrab.domain.models.preferences import PRICES, DatedPrice, Preferences, ProviderChange
 from opencrab.domain.models.price_check import Fall, classify_model_prices
 from opencrab.domain.models.routing import LlmConfig
+from opencrab.engine.models.sampling import require_sampling_of_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.secrets import Secrets
-from opencrab.ports.models.model import Models, ProviderDirectory, ProviderState
+from opencrab.ports.models.model import Models, ProviderDirectory
 from opencrab.ports.models.preferences import PreferenceStore, StoredPreferences
+from opencrab.ports.models.readiness import ProviderState
 
 ATTEMPTS = 20
 """The most tries of a change without an expected version, while others change it as well."""
@@ -239,6 +241,7 @@ def require_usable_models_of_agent(models: Models, config: LlmConfig, model: str
                 field=field,
                 cure="use a model that runs on your own machines, or set private to false",
             )
+    require_sampling_of_agent(models, config, model)
     aliases = models.routing.aliases
     for place, name in enumerate(config.selectable or ()):
         if name not in aliases:

@@ -17,7 +17,7 @@ from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.domain.value import Value
-from opencrab.ports.models.readiness import ProviderHealth, Readiness
+from opencrab.ports.models.readiness import ProviderHealth, ProviderState, Readiness
 
 
 class ActionSchema(Value):
@@ -125,7 +125,8 @@ class ChatRequest:
     """The content of one model call, in the order that suits prompt caches.
 
     The last of `turns` changes from call to call; all before it stays the same and only grows.
-    `require_action` requires a tool call as the answer; it has no effect without actions.
+    `require_action` requires a tool call as the answer; it has no effect without actions. The
+    engine leaves out what the model does not accept (`sampling_of_call`).
     """
 
     model: str
@@ -137,6 +138,8 @@ class ChatRequest:
     stop: tuple[str, ...] = ()
     timeout_seconds: float = 120.0
     require_action: bool = False
+    top_p: float | None = None
+    reasoning_effort: str | None = None
 
 
 class _MakeMessage(Protocol):
@@ -164,9 +167,9 @@ class _MakeRequest(Protocol):
         system: PromptText,
         turns: tuple[ChatMessage | CallReturn, ...],
         max_output_tokens: int,
-        temperature: float | None,
         stop: tuple[str, ...],
         timeout_seconds: float,
+        **sampling: Any,
     ) -> ChatRequest: ...
 
 
@@ -177,7 +180,7 @@ labelled_result: _MakeReturn = CallReturn
 """Makes the result of a call."""
 
 
-labelled_request: _MakeRequest = ChatRequest
+labelled_request: _MakeRequest = ChatRequest  # type: ignore[assignment]
 """Makes a request; the engine makes messages, results and requests by these three names alone."""
 
 
@@ -201,7 +204,9 @@ class ModelInfo:
     `hidden_output_tokens` what the model may think beyond `max_output_tokens`, billed as well; an
     image costs at most `image_tokens`. `stop` says whether stop texts are supported, and
     `leading_blocks` whether the model begins its text with its thoughts, between tags. `responses`
-    says that only OpenAI's Responses API serves it.
+    says that only OpenAI's Responses API serves it. `temperature` says whether it takes a
+    temperature, of at most `most_temperature`, and top_p; `efforts` are the reasoning efforts that
+    it takes, () for none, and with `thinking_budget` it takes a number of tokens instead.
     """
 
     name: str
@@ -216,6 +221,9 @@ class ModelInfo:
     stop: bool = True
     leading_blocks: bool = False
     responses: bool = False
+    most_temperature: int = 2
+    efforts: tuple[str, ...] = ()
+    thinking_budget: bool = False
     hidden_tokens: int = 0
     hidden_output_tokens: int = 0
     image_tokens: int = 5_000
@@ -247,26 +255,6 @@ class CallUsage:
     usage: Usage | None
     problem: str = ""
     cure: str = ""
-
-
-@dataclass(frozen=True)
-class ProviderState:
-    """A configured provider; `missing` is what it lacks, "" if it can be used.
-
-    `key_name` is the name of the secret with its key, "" if it takes no key. `configured_url` is
-    its address without an owner's change.
-    """
-
-    name: str
-    kind: str
-    base_url: str = ""
-    enabled: bool = True
-    private: bool = False
-    has_key: bool = False
-    missing: str = ""
-    default_model: str = ""
-    key_name: str = ""
-    configured_url: str = ""
 
 
 class AnswerWatch(Protocol):
@@ -378,8 +366,8 @@ def distinct_models(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
 class ProviderDirectory(Readiness, Protocol):
     """Queries about models and providers, for people rather than for turns."""
 
-    def infos(self) -> tuple[ModelInfo, ...]:
-        """Return all known models, sorted by name."""
+    def infos(self, also: Iterable[str] = ()) -> tuple[ModelInfo, ...]:
+        """Return all known models, and those of `also` (`provider:model`), sorted by name."""
 
     def providers(self) -> tuple[ProviderState, ...]:
         """Return all providers, sorted by name."""

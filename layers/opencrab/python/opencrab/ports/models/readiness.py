@@ -21,6 +21,26 @@ class ProviderHealth:
     dated: datetime | None = None
 
 
+@dataclass(frozen=True)
+class ProviderState:
+    """A configured provider; `missing` is what it lacks, "" if it can be used.
+
+    `key_name` is the name of the secret with its key, "" if it takes no key. `configured_url` is
+    its address without an owner's change.
+    """
+
+    name: str
+    kind: str
+    base_url: str = ""
+    enabled: bool = True
+    private: bool = False
+    has_key: bool = False
+    missing: str = ""
+    default_model: str = ""
+    key_name: str = ""
+    configured_url: str = ""
+
+
 class Readiness(Protocol):
     """What providers answered lately."""
 

@@ -13,6 +13,7 @@ from opencrab.adapters.providers.anthropic.replay import (
     anthropic_replay_blocks,
     anthropic_tool_name,
 )
+from opencrab.adapters.providers.wire.effort import wire_thinking_budget
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
@@ -51,15 +52,58 @@ def anthropic_request(request: ChatRequest, info: ModelInfo, *, stream: bool) ->
         body["tools"] = tools
         if request.require_action and not anthropic_history_is_append_only(model):
             body["tool_choice"] = {"type": "any"}
+    thinking = anthropic_thinking(request, info)
+    if "thinking" in thinking:
+        # Anthropic refuses a forced call together with thinking.
+        body.pop("tool_choice", None)
+    body |= thinking
     if request.system.strip():
         body["system"] = [{"type": "text", "text": request.system, "cache_control": _LONG}]
     body["messages"] = _messages(request, model, tools=bool(tools), vision=info.vision)
     stop = [words for words in request.stop if words.strip() and info.stop]
     if stop:
         body["stop_sequences"] = stop
-    if info.temperature and request.temperature is not None:
-        body["temperature"] = min(request.temperature, _MOST_TEMPERATURE)
+    if "thinking" not in thinking:
+        body |= _sampling(request, info)
     return body
+
+
+def anthropic_thinking(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
+    """Return the fields for a reasoning effort: a level, or thinking tokens of older models.
+
+    Nothing while results are returned of calls that were made without thinking, as after a change
+    of models: Anthropic wants each of them to begin with the thought behind it.
+    """
+    effort, model = request.reasoning_effort, anthropic_tool_name(request.model)
+    if not effort:
+        return {}
+    open_calls = _has_calls_without_thinking(request, model)
+    if info.thinking_budget:
+        budget = None if open_calls else wire_thinking_budget(effort, request.max_output_tokens)
+        return {} if budget is None else {"thinking": {"type": "enabled", "budget_tokens": budget}}
+    asked = {"output_config": {"effort": effort}}
+    if open_calls or anthropic_history_is_append_only(model):
+        return asked
+    return {"thinking": {"type": "adaptive"}, **asked}
+
+
+def _has_calls_without_thinking(request: ChatRequest, model: str) -> bool:
+    """Check whether the turns end in calls of an answer without thoughts to send back."""
+    for turn in reversed(request.turns):
+        if isinstance(turn, ChatMessage) and turn.role == "assistant":
+            return bool(turn.calls) and anthropic_replay_blocks(turn, model) is None
+    return False
+
+
+def _sampling(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
+    """Return temperature or top_p: Anthropic's models refuse both together."""
+    if not info.temperature:
+        return {}
+    if request.top_p is not None:
+        return {"top_p": request.top_p}
+    if request.temperature is None:
+        return {}
+    return {"temperature": min(request.temperature, _MOST_TEMPERATURE)}
 
 
 def _tool(action: ActionSchema) -> dict[str, Any]:

@@ -354,7 +354,7 @@ def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
     for name, given in tables.items():
         place = f"llm.uses.{name}"
         use, table = _use(name, "llm.uses"), catalogue_config_table(given, place)
-        check_catalogue_config_keys(table, {"temperature", "stop", "timeout_seconds"}, place)
+        check_catalogue_config_keys(table, set(CallOptions.model_fields), place)
         values = {**MANNERS.get(use, CallOptions()).model_dump(), **table}
         try:
             manners[use] = CallOptions(**{**values, "stop": tuple(values["stop"])})
@@ -362,7 +362,8 @@ def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
             raise Invalid(
                 f"[{place}] is invalid: {_validation_message(error)}",
                 field=place,
-                cure="temperature is 0 to 2, stop a list of texts, "
+                cure="temperature is 0 to 2, top_p more than 0 and at most 1, max_output_tokens 16 "
+                "to 1000000, reasoning_effort low, medium or high, stop a list of texts, "
                 f"timeout_seconds more than 0 and at most {LONGEST_SECONDS}",
             ) from None
     return manners

@@ -71,6 +71,9 @@ def catalogue_model_info(provider: ProviderSettings, model: str, known: ModelSet
         private=catalogue_provider_stays_private(provider),
         hidden_tokens=known.hidden_tokens or 0,
         hidden_output_tokens=known.hidden_output_tokens or 0,
+        most_temperature=known.most_temperature or 2,
+        efforts=known.efforts or (),
+        thinking_budget=known.thinking_budget is True,
         notes=_notes(provider, name, known, price),
     )
     images = known.image_tokens

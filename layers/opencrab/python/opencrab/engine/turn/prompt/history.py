@@ -4,6 +4,7 @@ The token budget alone decides. The opening line and the last speeches stay, the
 counted, and the newest topics before the window are named.
 """
 
+import json
 from collections.abc import Callable, Iterable
 
 from opencrab.domain.conversation.message import Audience, Line, LineKind
@@ -188,3 +189,13 @@ def _topics(work: TurnWork) -> tuple[SummaryTopic, ...]:
         topic.replaced(title="") if topic.tainted and not turn.taint else topic
         for topic in stored.read(CompactionState).topics
     )
+
+
+def prompt_call_arguments(line: Line) -> dict[str, object]:
+    """Return an old call's arguments; truncated ones as the text that was kept, under `cut`."""
+    kept = str((line.data or {}).get("arguments", "{}"))
+    try:
+        arguments = json.loads(kept)
+    except ValueError:
+        return {"cut": kept}
+    return arguments if isinstance(arguments, dict) else {}

@@ -3,6 +3,7 @@
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
+from opencrab.engine.models.sampling import sampling_of_call
 from opencrab.engine.turn.prompt.request import prompt_input_token_limit
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import (
@@ -36,7 +37,7 @@ def single_question_prompt_request(
         system=system,
         turns=(labelled_message("user", question),),
         max_output_tokens=output,
-        temperature=manner.temperature if info.temperature else None,
         stop=manner.stop,
         timeout_seconds=min(manner.timeout_seconds, work.runtime.rules.model_timeout_seconds),
+        **sampling_of_call(info, manner),
     )

@@ -62,6 +62,7 @@ _TREE = (
             CommandNode("show", runs="agents.agents:show_agent"),
             CommandNode("edit", runs="agents.agents:edit_agent"),
             CommandNode("peers", runs="agents.peers:show_or_set_reach_of_agent"),
+            CommandNode("sampling", runs="agents.sampling:show_or_set_sampling_of_agent"),
             CommandNode("promises", runs="agents.peers:list_promises"),
             CommandNode("retire", runs="agents.agents:retire_agent"),
             CommandNode("analytics", runs="insight.analytics:show_analytics"),

@@ -23,7 +23,8 @@ from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import Edit, set_http_etag
 from opencrab.gateways.rest.http.page import Page, Paged, http_page_of, place_in_http_cursor
 from opencrab.gateways.rest.http.view import View
-from opencrab.ports.models.model import ProviderDirectory, ProviderState
+from opencrab.ports.models.model import ProviderDirectory
+from opencrab.ports.models.readiness import ProviderState
 
 LISTING = "providers"
 HEALTH_SECONDS = 5.0
