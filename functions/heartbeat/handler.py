@@ -15,7 +15,7 @@ gc.enable()
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Run the heartbeats of one SQS batch, or one sweep when an EventBridge rule invokes it."""
     return (
-        _worker.run_heartbeats(event, context)
+        _worker().run_heartbeats(event, context)
         if "Records" in event
-        else _worker.sweep(event, context)
+        else _worker().sweep(event, context)
     )

@@ -1,10 +1,12 @@
 """Status of an installation on AWS: setup, budget, and the time of the last heartbeat."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opencrab import __version__, settings
+from opencrab import __version__
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
 from opencrab.bootstrap.aws.models import aws_models_from_settings
+from opencrab.bootstrap.aws.uploaded_settings import UploadedFileState
 from opencrab.bootstrap.rules import configured_budget_limits, configured_engine_rules
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.money.budgets import Budgets
@@ -14,10 +16,14 @@ if TYPE_CHECKING:
 
 
 def aws_setup_status(
-    configured: "Settings", budgets: Budgets, pulse: DynamoPulse
+    load: Callable[..., "Settings"],
+    budgets: Budgets,
+    pulse: DynamoPulse,
+    file: UploadedFileState | None = None,
 ) -> dict[str, Any]:
     """Return what is configured: version, resources, default model, budget and heartbeat."""
-    default = aws_models_from_settings(settings.load_settings, None).default
+    configured = load({})
+    default = aws_models_from_settings(load, None).default
     secrets = str(configured.get("aws.secrets"))
     if not secrets.startswith("ssm:"):
         secrets = secrets.partition(":")[0]  # an ARN names the account
@@ -35,6 +41,7 @@ def aws_setup_status(
         },
         "budget": _budget(configured, budgets),
         "heartbeat": _heartbeat(pulse),
+        **({} if file is None else {"settings_file": vars(file)}),
         "missing": [],
     }
 
