@@ -4,11 +4,11 @@ import pytest
 
 from opencrab.adapters.door.http import door_tls_context
 from opencrab.adapters.door.settings_object import (
-    SETTINGS_KEY,
     SettingsObject,
     StoredSettings,
     settings_object_in_bucket,
 )
+from opencrab.domain.configuration.uploaded_file import SETTINGS_KEY
 from opencrab.domain.errors import Invalid, Unavailable
 from tests.unit.adapters.listening import Listening, answer, listening
 

@@ -329,19 +329,15 @@ def test_the_setup_tells_no_secret(environment: pytest.MonkeyPatch) -> None:
 
 def test_the_setup_shows_the_limits_in_force(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENCRAB_BUDGET__TURN_USD", "0.25")
-    shown = aws_setup_status(settings.load_settings, limited(agent_day_micro_usd=7), beating())[
-        "budget"
-    ]
+    load, limits = settings.load_settings, limited(agent_day_micro_usd=7)
+    shown = aws_setup_status(load, limits, beating())["budget"]
     assert (shown["turn_usd"], shown["agent_day_usd"]) == (0.25, 0.000007)
     assert (shown["session_usd"], shown["changed"]) == (None, ["agent_day_usd"])
 
     def fails() -> Any:
         raise Unavailable("not now")
 
-    assert (
-        aws_setup_status(settings.load_settings, SimpleNamespace(limits=fails), beating())["budget"]
-        is None
-    )
+    assert aws_setup_status(load, SimpleNamespace(limits=fails), beating())["budget"] is None
 
 
 def limited(**limits: int) -> Any:

@@ -1,8 +1,4 @@
-"""The settings file in the installation's bucket, read without an SDK: its client loads slowly.
-
-The file is one object. Beside it lies a copy of the last one that was checked, for the case that
-somebody writes a wrong file past the check.
-"""
+"""The settings file in the installation's bucket, read without an SDK: its client loads slowly."""
 
 import hashlib
 import ssl
@@ -12,9 +8,6 @@ from typing import NamedTuple
 from opencrab.adapters.door.aws import Credentials, Signer, require_variable
 from opencrab.adapters.door.http import HttpResponse, PlainHttp
 from opencrab.domain.errors import Unavailable
-
-SETTINGS_KEY = "settings/config.toml"
-CHECKED_KEY = "settings/checked.toml"
 
 _SERVICE = "s3"
 _NOTHING = hashlib.sha256(b"").hexdigest()

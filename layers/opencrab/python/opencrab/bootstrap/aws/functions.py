@@ -28,7 +28,7 @@ from opencrab.bootstrap.aws.deployed_models import (
 )
 from opencrab.bootstrap.aws.environment import aws_setting, aws_table_of_process, lambda_log
 from opencrab.bootstrap.aws.search import aws_search_of_process
-from opencrab.bootstrap.aws.status import aws_setup_status
+from opencrab.bootstrap.aws.status import aws_setup_status, deployed_settings_in_effect
 from opencrab.bootstrap.aws.uploaded_settings import (
     FollowingFunction,
     UploadedFileState,
@@ -159,7 +159,11 @@ def _rest_answer(
     file_state: Callable[[], UploadedFileState],
 ) -> "Answer":
     from opencrab.bootstrap.discord.bot import discord_bot_from_settings
-    from opencrab.gateways.rest.app import create_rest_app, withhold_page_from_rest_app
+    from opencrab.gateways.rest.app import (
+        create_rest_app,
+        offer_rest_app_settings,
+        withhold_page_from_rest_app,
+    )
     from opencrab.gateways.rest.http.lambda_entry import http_request_handler
     from opencrab.gateways.rest.http.polling import PollingWatch
 
@@ -180,6 +184,7 @@ def _rest_answer(
         longest_seconds=LONGEST_SECONDS,
         bot=discord_bot_from_settings(configured),
     )
+    offer_rest_app_settings(app, lambda: deployed_settings_in_effect(load))
     if not configured.get("dashboard.enabled"):
         withhold_page_from_rest_app(app)
     return http_request_handler(app)

@@ -1,25 +1,28 @@
 """What a settings file must be on AWS: checked before it is uploaded, and before it counts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
-from opencrab.bootstrap.configuration.fault_text import configuration_error
+from opencrab.bootstrap.configuration.fault_text import (
+    configuration_error,
+    configuration_fault_texts,
+)
 from opencrab.domain.configuration.file_check import CheckedFile, check_settings_text
 from opencrab.domain.configuration.stack_parameters import (
     find_stack_parameter_faults,
     parameters_replaced_by_file,
 )
+from opencrab.domain.configuration.uploaded_file import MOST_UPLOADED_BYTES
 from opencrab.domain.errors import Invalid
+from opencrab.ports.installation.configuration import ConfigurationFault
 from opencrab.settings import EffectiveSetting, OwnerSettings
 
 if TYPE_CHECKING:
     from opencrab.adapters.web.search import SearchTransport
     from opencrab.settings import Settings
-
-MOST_BYTES = 262_144
 
 
 def owner_settings_of_deployed_text(
@@ -44,8 +47,8 @@ def owner_settings_of_deployed_text(
 
 def check_deployed_settings_text(name: str, content: bytes) -> CheckedFile:
     """Read the text of a file for AWS, with all its faults; raises Invalid if it is no text."""
-    if len(content) > MOST_BYTES:
-        raise Invalid(f"{name} is larger than {MOST_BYTES:,} bytes", cure="shorten it")
+    if len(content) > MOST_UPLOADED_BYTES:
+        raise Invalid(f"{name} is larger than {MOST_UPLOADED_BYTES:,} bytes", cure="shorten it")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -57,6 +60,27 @@ def check_deployed_settings_text(name: str, content: bytes) -> CheckedFile:
     faults = (*checked.faults, *find_stack_parameter_faults(checked))
     ordered = sorted(faults, key=lambda fault: fault.line)
     return CheckedFile(checked.values, checked.lines, tuple(ordered))
+
+
+def deployed_settings_faults(
+    name: str, content: bytes, language: str
+) -> Sequence[ConfigurationFault]:
+    """Return all that is wrong with a file for AWS; `name` is how it is called."""
+    file = Path(name)
+    try:
+        checked = check_deployed_settings_text(name, content)
+        if not checked.faults:
+            own = owner_settings_of_deployed_text(name, content, language)
+            require_settings_that_work_on_aws(own, {})
+    except Invalid as error:
+        return [ConfigurationFault(file, 0, error.field or "", error.message, error.cure or "")]
+    known = settings.load_settings({}, {}).values
+    found = []
+    for each in checked.faults:
+        default = known[each.name].value if each.name in known else None
+        what, cure = configuration_fault_texts(each, default, language)
+        found.append(ConfigurationFault(file, each.line, each.name, what, cure))
+    return found
 
 
 def require_settings_that_work_on_aws(

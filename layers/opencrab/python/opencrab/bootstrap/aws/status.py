@@ -1,6 +1,6 @@
 """Status of an installation on AWS: setup, budget, and the time of the last heartbeat."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__
@@ -8,7 +8,9 @@ from opencrab.adapters.dynamodb.pulse import DynamoPulse
 from opencrab.bootstrap.aws.models import aws_models_from_settings
 from opencrab.bootstrap.aws.uploaded_settings import UploadedFileState
 from opencrab.bootstrap.rules import configured_budget_limits, configured_engine_rules
+from opencrab.domain.configuration.variable_value import variable_of_setting
 from opencrab.domain.errors import Unavailable
+from opencrab.ports.installation.configuration import SettingView
 from opencrab.ports.money.budgets import Budgets
 
 if TYPE_CHECKING:
@@ -44,6 +46,29 @@ def aws_setup_status(
         **({} if file is None else {"settings_file": vars(file)}),
         "missing": [],
     }
+
+
+def deployed_settings_in_effect(load: Callable[..., "Settings"]) -> Sequence[SettingView]:
+    """Return every setting; the source of one that the template sets names its parameter."""
+    from opencrab.domain.configuration.stack_parameters import PARAMETERS, RESOURCE_PARAMETERS
+
+    parameters = {**PARAMETERS, **RESOURCE_PARAMETERS}
+    found = load({}, secret=_kept_elsewhere)
+    return [
+        SettingView(
+            name,
+            each.value,
+            f"parameter {parameters[name]}"
+            if name in parameters and each.source == variable_of_setting(name)
+            else each.source,
+        )
+        for name, each in found.values.items()
+    ]
+
+
+def _kept_elsewhere(name: str) -> str | None:
+    """Return no secret: this process need not read them to show that they are hidden."""
+    return None if name.endswith("REGION") else "***"
 
 
 def _budget(configured: "Settings", budgets: Budgets) -> dict[str, Any] | None:

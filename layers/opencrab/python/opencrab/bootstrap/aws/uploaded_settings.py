@@ -15,14 +15,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from opencrab import settings
 from opencrab.adapters.door.http import door_tls_context
-from opencrab.adapters.door.settings_object import (
-    CHECKED_KEY,
-    SETTINGS_KEY,
-    StoredSettings,
-    settings_object_in_bucket,
-)
+from opencrab.adapters.door.settings_object import StoredSettings, settings_object_in_bucket
+from opencrab.domain.configuration.uploaded_file import CHECKED_KEY, SETTINGS_KEY
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.settings import EffectiveSetting, OwnerSettings
+from opencrab.settings import OwnerSettings
 
 if TYPE_CHECKING:
     from opencrab.settings import Settings
@@ -188,13 +184,3 @@ def uploaded_settings_of_process() -> UploadedSettings:
         for key in (SETTINGS_KEY, CHECKED_KEY)
     )
     return UploadedSettings(current, checked, time.monotonic)
-
-
-def deployed_setting_view(name: str, found: EffectiveSetting) -> EffectiveSetting:
-    """Return a setting whose source names the template's parameter, if its variable has one."""
-    from opencrab.domain.configuration.stack_parameters import PARAMETERS, RESOURCE_PARAMETERS
-
-    parameter = {**PARAMETERS, **RESOURCE_PARAMETERS}.get(name)
-    if parameter is None or not found.source.startswith("OPENCRAB_"):
-        return found
-    return EffectiveSetting(found.value, f"parameter {parameter}")

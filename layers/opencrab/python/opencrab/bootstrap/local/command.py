@@ -98,6 +98,7 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
                     configured,
                     thinking,
                     place,
+                    local=local,
                     network=network,
                     setup=partial(_setup, runtime, local, thinking, place, backups=backups),
                 )
@@ -210,6 +211,7 @@ def _serve(
     thinking: LocalModels,
     place: _Place,
     *,
+    local: "LocalSettings",
     network: Network,
     setup: "Callable[[Language], dict[str, Any]]",
 ) -> None:
@@ -239,7 +241,7 @@ def _serve(
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
     )
-    add_local_server_parts(app, configured, runtime, place.data)
+    add_local_server_parts(app, configured, runtime, place.data, local)
     runner = Runner(
         runtime,
         watch,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from opencrab.gateways.cli.terminal.options import RelayWay, UpOptions
     from opencrab.ports.demo_world import DemoWorldProcess
     from opencrab.ports.installation.configuration import Configuration, SettingsPaths
+    from opencrab.ports.installation.deployed_settings import DeployedSettings
     from opencrab.ports.installation.init_system import InitSystem
 
 
@@ -54,6 +55,7 @@ def _program() -> "Callable[[], object]":
         backups=backups_of_local_installation,
         examine=_examine_stopped,
         configuration=_configuration,
+        deployed_settings=_deployed_settings,
         init_system=_init_system,
     )
     return build_cli_app(_up, outside)
@@ -63,6 +65,12 @@ def _init_system() -> "InitSystem | None":
     from opencrab.bootstrap.local.init_system import local_init_system
 
     return local_init_system()
+
+
+def _deployed_settings() -> "DeployedSettings":
+    from opencrab.bootstrap.aws.operator import OperatorSettings
+
+    return OperatorSettings()
 
 
 def _now() -> "datetime":

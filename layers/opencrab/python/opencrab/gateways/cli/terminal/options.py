@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from opencrab.ports.backup import Backups
     from opencrab.ports.demo_world import OpenDemoWorld
     from opencrab.ports.installation.configuration import OpenConfiguration, SettingsPaths
+    from opencrab.ports.installation.deployed_settings import DeployedSettings
     from opencrab.ports.installation.init_system import InitSystem
 
 DATA = Path("data")
@@ -176,6 +177,7 @@ class Options:
     launch: Launch | None = None
     examine: CheckStopped | None = None
     configuration: "OpenConfiguration | None" = None
+    deployed_settings: "Callable[[], DeployedSettings] | None" = None
     init_system: "Callable[[], InitSystem | None] | None" = None
     config: Path | None = None
     config_named: bool = False
