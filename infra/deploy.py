@@ -350,14 +350,8 @@ def _wish(arguments: Sequence[str], config: str) -> Wish:
                 "write NAME=VALUE with the name of a parameter",
             )
         settings[setting[1]] = setting[2]
-    return Wish(
-        given.stage,
-        settings,
-        given.check,
-        given.new_owner_key,
-        given.keys.absolute(),
-        given.config or config,
-    )
+    keys, config = given.keys.absolute(), given.config or config
+    return Wish(given.stage, settings, given.check, given.new_owner_key, keys, config)
 
 
 def _key_variable(provider: str) -> str | None:

@@ -10,7 +10,6 @@ from opencrab.bootstrap.aws.uploaded_settings import (
     LOOK_SECONDS,
     FollowingFunction,
     UploadedSettings,
-    deployed_setting_view,
 )
 from opencrab.domain.errors import Unavailable
 from opencrab.settings import EffectiveSetting
@@ -226,12 +225,3 @@ def test_a_function_is_built_again_for_other_settings_only() -> None:
     second = function.current()
     watch.pass_a_look()
     assert function.current() is second
-
-
-def test_the_source_of_a_parameter_is_its_name_in_the_template() -> None:
-    found = deployed_setting_view(
-        "agent.time_zone", EffectiveSetting("UTC", "OPENCRAB_AGENT__TIME_ZONE")
-    )
-    assert found.source == "parameter TimeZone"
-    other = EffectiveSetting(0.3, "OPENCRAB_BUDGET__TURN_USD")
-    assert deployed_setting_view("budget.turn_usd", other) is other

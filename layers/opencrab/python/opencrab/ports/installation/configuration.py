@@ -41,6 +41,16 @@ class ConfigurationFault:
     cure: str
 
 
+class SettingOrigin(StrEnum):
+    """What sets a setting."""
+
+    DEFAULT = "default"
+    FILE = "file"
+    ENVIRONMENT = "environment"
+    PARAMETER = "parameter"
+    COMMAND_LINE = "command_line"
+
+
 @dataclass(frozen=True)
 class SettingView:
     """A setting with its value, where that comes from, and its default."""
@@ -59,16 +69,6 @@ class SettingView:
             return SettingOrigin.PARAMETER
         is_line = self.source.rpartition(":")[2].isdigit()
         return SettingOrigin.FILE if is_line else SettingOrigin.ENVIRONMENT
-
-
-class SettingOrigin(StrEnum):
-    """What sets a setting."""
-
-    DEFAULT = "default"
-    FILE = "file"
-    ENVIRONMENT = "environment"
-    PARAMETER = "parameter"
-    COMMAND_LINE = "command_line"
 
 
 @dataclass(frozen=True)
