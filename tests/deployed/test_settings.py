@@ -55,7 +55,7 @@ def setting(stack: Stack, name: str) -> Any:
 
 def test_an_uploaded_file_counts_without_a_deployment(stack: Stack, file: S3SettingsFile) -> None:
     before = stack.emulator.client("lambda").get_function(FunctionName=stack.function("agent-turn"))
-    asked = {"model": "tide"}
+    asked = {"models": {"conversation": "tide"}}
     agent = stack.agent("Umi")
     refused = stack.ask("PUT", f"/agents/{agent}/llm/config", asked)
     assert refused.status == 422, refused
