@@ -23,6 +23,7 @@ from pathlib import Path
 
 from infra.page import clear_page, describe_page, publish_page
 from infra.place import Installation, Place, Unready
+from infra.settings_file import settings_file_to_upload, upload_settings_file
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = Path(".aws-sam") / "build" / "template.yaml"
@@ -50,6 +51,7 @@ class Wish:
     check: bool
     new_owner_key: bool
     keys: Path
+    config: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Deployment:
         place = self.installation.place()
         sam = self.sam()
         self.check_settings()
+        settings = settings_file_to_upload(self.wish.stage, self.wish.config, self.environ)
         if self.wish.check:
             return 0
         if not (self.folder / BUILT).is_file():
@@ -98,7 +101,8 @@ class Deployment:
             if outputs is None:
                 raise Unready("nothing was deployed", "run `make deploy` again and say y")
             self.check_stage(place, outputs)
-            self.say_next(place, outputs, key, self.installation.key_path(place, account))
+            said = upload_settings_file(place, outputs, settings)
+            self.say_next(place, outputs, key, self.installation.key_path(place, account), said)
             publish_page(place, outputs)
         elif fresh:
             again = shlex.join([sam, "delete", *place.options])
@@ -226,7 +230,12 @@ class Deployment:
         )
 
     def say_next(
-        self, place: Place, outputs: Mapping[str, str], key: OwnerKey | None, path: Path
+        self,
+        place: Place,
+        outputs: Mapping[str, str],
+        key: OwnerKey | None,
+        path: Path,
+        settings: str,
     ) -> None:
         """The address, and what to do before the first question."""
         stage, url = self.wish.stage, outputs.get("ApiUrl", "(see the stack's outputs)")
@@ -235,6 +244,8 @@ class Deployment:
         if key is None and not path.exists():
             where = "not on this computer, and unchanged"
         _say("", f"OpenCrab is deployed: {url}", f"  owner's key  {where}")
+        if settings:
+            _say(f"  settings     {settings}")
         if "WebSocketUrl" in outputs:
             _say(f"  live         {outputs['WebSocketUrl']}")
         _say(*describe_page(outputs))
@@ -292,14 +303,14 @@ class Deployment:
 def main(arguments: Sequence[str], environ: Mapping[str, str], folder: Path = ROOT) -> int:
     """Deploy, or say what is missing; the exit code."""
     try:
-        wish = _wish(arguments)
+        wish = _wish(arguments, environ.get("CONFIG", ""))
         return Deployment(wish, folder, environ).run(interactive=sys.stdin.isatty())
     except Unready as unready:
         sys.stderr.write(f"deploy: {unready}\n  → {unready.cure}\n")
         return 1
 
 
-def _wish(arguments: Sequence[str]) -> Wish:
+def _wish(arguments: Sequence[str], config: str) -> Wish:
     parser = argparse.ArgumentParser(prog="make deploy", description="Deploy OpenCrab to AWS.")
     parser.add_argument("--stage", default="main", help="name of the installation (main)")
     parser.add_argument(
@@ -317,6 +328,7 @@ def _wish(arguments: Sequence[str]) -> Wish:
         default=Path.home() / ".opencrab",
         help="folder of the owners' keys and of what SAM saves (~/.opencrab)",
     )
+    parser.add_argument("--config", default=None, metavar="FILE", help="settings file to upload")
     given = parser.parse_args(arguments)
     if not STAGE.fullmatch(given.stage) or given.stage in RESERVED:
         raise Unready(
@@ -338,7 +350,8 @@ def _wish(arguments: Sequence[str]) -> Wish:
                 "write NAME=VALUE with the name of a parameter",
             )
         settings[setting[1]] = setting[2]
-    return Wish(given.stage, settings, given.check, given.new_owner_key, given.keys.absolute())
+    keys, config = given.keys.absolute(), given.config or config
+    return Wish(given.stage, settings, given.check, given.new_owner_key, keys, config)
 
 
 def _key_variable(provider: str) -> str | None:

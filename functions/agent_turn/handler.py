@@ -18,4 +18,4 @@ gc.enable()
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Run the turns named by the messages of one SQS batch."""
-    return _worker.run_turns(event, context)
+    return _worker().run_turns(event, context)

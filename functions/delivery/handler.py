@@ -18,4 +18,4 @@ gc.enable()
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Deliver the utterances named by the messages of one SQS batch."""
-    return _worker.send_deliveries(event, context)
+    return _worker().send_deliveries(event, context)

@@ -19,5 +19,5 @@ gc.enable()
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Run the heartbeats of one SQS batch, one sweep for EventBridge, or a deployment's upgrade."""
     if "Records" in event:
-        return _worker.run_heartbeats(event, context)
-    return (_worker.upgrade if "upgrade" in event else _worker.sweep)(event, context)
+        return _worker().run_heartbeats(event, context)
+    return (_worker().upgrade if "upgrade" in event else _worker().sweep)(event, context)

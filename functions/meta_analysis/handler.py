@@ -18,4 +18,4 @@ gc.enable()
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Enqueue nightly reviews that are due, update prices, and run queued reviews, each hour."""
-    return _worker.run_nightly(event, context)
+    return _worker().run_nightly(event, context)

@@ -7,6 +7,8 @@ from typing import Any
 
 from typer.testing import CliRunner
 
+from opencrab.adapters.local_files.secret_cipher import SecretCipher
+from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.bootstrap.configuration.local_configuration import LocalConfiguration
 from opencrab.bootstrap.local.doctor import (
     check_local_settings_together,
@@ -32,6 +34,12 @@ class Home:
         return self.folder / "config" / "opencrab" / "config.toml"
 
     @property
+    def secrets(self) -> FileSecrets:
+        return FileSecrets(
+            self.folder / "data", cipher=SecretCipher(self.folder / "state" / "secrets.key")
+        )
+
+    @property
     def own(self) -> Path:
         return self.folder / "data" / "config.toml"
 
@@ -46,6 +54,7 @@ class Home:
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "OPENCRAB_DATA": str(self.folder / "data"),
             "OPENCRAB_CONFIG": None,
+            "OPENCRAB_SECRETS_KEY_FILE": str(self.folder / "state" / "secrets.key"),
             "COLUMNS": "200",
             **more,
         }

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from opencrab import settings
-from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.local_files.settings_file import read_settings_file, write_settings_file
 from opencrab.bootstrap.configuration.fault_text import configuration_fault_texts
 from opencrab.bootstrap.configuration.local_settings import (
     LocalSettings,
     dotenv_variables,
 )
+from opencrab.bootstrap.secret_store import local_secret_store
 from opencrab.domain.configuration.file_check import (
     SettingFault,
     check_settings_text,
@@ -71,7 +71,7 @@ class LocalConfiguration:
 
     def settings(self) -> Sequence[SettingView]:
         defaults = settings.load_settings({}, {}).values
-        found = self._local.load({}, secret=FileSecrets(self._places.data).get).values
+        found = self._local.load({}, secret=local_secret_store(self._places.data).get).values
         return [
             SettingView(
                 name,
@@ -123,7 +123,7 @@ class LocalConfiguration:
         ]
 
     def keep_secret(self, name: str, value: str) -> None:
-        FileSecrets(self._places.data).put(name, value)
+        local_secret_store(self._places.data).put(name, value)
 
     def check_provider(self, name: str) -> ProviderHealth:
         return self._probe(self._local, name)

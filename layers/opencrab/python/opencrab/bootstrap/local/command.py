@@ -71,16 +71,17 @@ def _up(options: "UpOptions") -> int:
 def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -> int:
     port = _port(options, configured)
     page = local_page_address(configured, options.host, port)
-    from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.sqlite.home import open_sqlite_database
     from opencrab.bootstrap.local.backup import scheduled_backups_of_local_server
     from opencrab.bootstrap.local.model_watch import watch_for_local_model_server
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
     from opencrab.bootstrap.local.upgrade import upgrade_data_at_local_start
+    from opencrab.bootstrap.secret_store import encrypt_local_secrets, local_secret_store
 
     os.umask(0o077)
     data = options.data
-    secrets = FileSecrets(data)
+    secrets = local_secret_store(data)
+    encrypt_local_secrets(secrets)
     thinking = models_of_local_server(secrets, options.provider, local.load)
     database = open_sqlite_database(data)
     network = Network()
@@ -102,6 +103,7 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
                     configured,
                     thinking,
                     place,
+                    local=local,
                     network=network,
                     setup=partial(_setup, runtime, local, thinking, place, backups=backups),
                 )
@@ -214,6 +216,7 @@ def _serve(
     thinking: LocalModels,
     place: _Place,
     *,
+    local: "LocalSettings",
     network: Network,
     setup: "Callable[[Language], dict[str, Any]]",
 ) -> None:
@@ -243,7 +246,7 @@ def _serve(
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
     )
-    add_local_server_parts(app, configured, runtime, place.data)
+    add_local_server_parts(app, configured, runtime, place.data, local)
     runner = Runner(
         runtime,
         watch,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from opencrab.ports.demo_world import DemoWorldProcess
     from opencrab.ports.installation.configuration import Configuration, SettingsPaths
     from opencrab.ports.installation.data_upgrade import FolderUpgrade
+    from opencrab.ports.installation.deployed_settings import DeployedSettings
     from opencrab.ports.installation.init_system import InitSystem
 
 
@@ -55,6 +56,7 @@ def _program() -> "Callable[[], object]":
         backups=backups_of_local_installation,
         examine=_examine_stopped,
         configuration=_configuration,
+        deployed_settings=_deployed_settings,
         init_system=_init_system,
         upgrade=_upgrade,
     )
@@ -72,6 +74,12 @@ def _upgrade(data: "Path", backup: "Path | None", /, *, dry_run: bool = False) -
     from opencrab.bootstrap.local.upgrade import upgrade_local_data_folder
 
     return upgrade_local_data_folder(data, backup, dry_run=dry_run)
+
+
+def _deployed_settings() -> "DeployedSettings":
+    from opencrab.bootstrap.aws.operator import OperatorSettings
+
+    return OperatorSettings()
 
 
 def _now() -> "datetime":

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -40,6 +41,16 @@ class ConfigurationFault:
     cure: str
 
 
+class SettingOrigin(StrEnum):
+    """What sets a setting."""
+
+    DEFAULT = "default"
+    FILE = "file"
+    ENVIRONMENT = "environment"
+    PARAMETER = "parameter"
+    COMMAND_LINE = "command_line"
+
+
 @dataclass(frozen=True)
 class SettingView:
     """A setting with its value, where that comes from, and its default."""
@@ -48,6 +59,16 @@ class SettingView:
     value: object = field(repr=False)
     source: str
     default: object = field(default=None, repr=False)
+
+    @property
+    def origin(self) -> SettingOrigin:
+        """What sets the setting, by its source."""
+        if self.source in {"default.toml", "command line"}:
+            return SettingOrigin(self.source.removesuffix(".toml").replace(" ", "_"))
+        if self.source.startswith("parameter "):
+            return SettingOrigin.PARAMETER
+        is_line = self.source.rpartition(":")[2].isdigit()
+        return SettingOrigin.FILE if is_line else SettingOrigin.ENVIRONMENT
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from opencrab.ports.demo_world import OpenDemoWorld
     from opencrab.ports.installation.configuration import OpenConfiguration, SettingsPaths
     from opencrab.ports.installation.data_upgrade import UpgradeFolder
+    from opencrab.ports.installation.deployed_settings import DeployedSettings
     from opencrab.ports.installation.init_system import InitSystem
 
 DATA = Path("data")
@@ -177,6 +178,7 @@ class Options:
     launch: Launch | None = None
     examine: CheckStopped | None = None
     configuration: "OpenConfiguration | None" = None
+    deployed_settings: "Callable[[], DeployedSettings] | None" = None
     init_system: "Callable[[], InitSystem | None] | None" = None
     upgrade: "UpgradeFolder | None" = None
     config: Path | None = None
