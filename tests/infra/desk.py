@@ -39,7 +39,8 @@ def listed():
     queue = f"https://sqs.eu-west-1.amazonaws.com/1/opencrab-{{stage}}-turns.fifo"
     found = {{"ApiUrl": "{URL}", "TurnsQueueUrl": queue}}
     if not (here / "older").exists():
-        found |= {{"Stage": stage, "TurnsQueueUrl": f"{{queue[:-11]}}-Data-1A2B-TurnsQueue-3C4D.fifo"}}
+        made = f"{{queue[:-11]}}-Data-1A2B-TurnsQueue-3C4D.fifo"
+        found |= {{"Stage": stage, "TurnsQueueUrl": made}}
     found["DefaultProvider"] = told.get("DefaultProvider", "openai")
     if told.get("SecretArn"):
         found["SecretArn"] = told["SecretArn"]
@@ -262,7 +263,7 @@ class _Identity(BaseHTTPRequestHandler):
     def _upgrade(self, function: str) -> None:
         calls = self.upgraded[function] = self.upgraded.get(function, 0) + 1
         record = {"name": "first_heartbeats", "checked": 60 * min(calls, 2), "changed": 3}
-        record |= {"ended": calls > 1, "was_done": calls > 2}  # noqa: PLR2004 - the third call
+        record |= {"ended": calls > 1, "was_done": calls > 2}
         told = {"ended": calls > 1, "before": None, "release": "0.2.0", "migrations": [record]}
         fails = function == "opencrab-broken-heartbeat"
         body = json.dumps({"errorMessage": "no table"} if fails else told).encode()
