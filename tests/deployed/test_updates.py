@@ -53,11 +53,10 @@ def bring(emulator: Emulator, verb: str, body: str, **parameters: str) -> dict[s
     ]
     named: dict[str, Any] = {"StackName": NAME, "TemplateBody": body, "Parameters": given}
     getattr(client, f"{verb}_stack")(**named)
-    for _ in range(120):
-        (stack,) = client.describe_stacks(StackName=NAME)["Stacks"]
-        if not stack["StackStatus"].endswith("IN_PROGRESS"):
-            break
+    (stack,) = client.describe_stacks(StackName=NAME)["Stacks"]
+    while stack["StackStatus"].endswith("IN_PROGRESS"):
         rest(0.25)
+        (stack,) = client.describe_stacks(StackName=NAME)["Stacks"]
     assert stack["StackStatus"] == f"{verb.upper()}_COMPLETE", stack
     return {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
 
