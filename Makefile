@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money hostile worlds mutants bench bench-peers bench-web docs build validate deploy prices lock format
+.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money hostile worlds mutants bench bench-peers bench-web docs build validate deploy prices release lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -134,6 +134,10 @@ deploy: .venv-sam/.ready $(RUNNABLE) ## Build and deploy to AWS (ARGS="--stage p
 # `make lock` fetches a newer one.
 prices: .venv-prices/.ready ## Write config/models.json, the public prices of models
 	@.venv-prices/bin/python -m infra.prices
+
+# Sets the version, writes what it stores (tests/stored) and closes the changelog; tags and pushes nothing.
+release: .venv/.dev ## Prepare a release (ARGS=0.3.0)
+	@$(BIN)/python -m tests.stored --release "$(ARGS)"
 
 # Changes the files in place, as editors and the commit hook do.
 format: .venv/.dev ## Format the code and fix what can be fixed

@@ -24,6 +24,7 @@ from pathlib import Path
 from infra.page import clear_page, describe_page, publish_page
 from infra.place import Installation, Place, Unready
 from infra.settings_file import settings_file_to_upload, upload_settings_file
+from infra.upgrade import upgrade_data
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = Path(".aws-sam") / "build" / "template.yaml"
@@ -37,6 +38,7 @@ CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")
 _ALPHABET = string.ascii_letters + string.digits
 _KEY_LENGTH = 43
 _SHORTEST_KEY = 16
+_FIXED_QUEUE = re.compile(r"/opencrab-([a-z][a-z0-9]{0,15})-turns\.fifo$")
 _SENDABLE = re.compile(r"[!-~]+")
 _OWN_OPTIONS = {"Stage": "--stage", "OwnerKeyHash": "--new-owner-key"}
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9]*)=(.*)", re.DOTALL)
@@ -104,6 +106,7 @@ class Deployment:
             said = upload_settings_file(place, outputs, settings)
             self.say_next(place, outputs, key, self.installation.key_path(place, account), said)
             publish_page(place, outputs)
+            _say(*upgrade_data(place, self.wish.stage))
         elif fresh:
             again = shlex.join([sam, "delete", *place.options])
             _say("", "before the next attempt, remove what a failed first one left:", f"  {again}")
@@ -152,11 +155,13 @@ class Deployment:
 
     def check_stage(self, place: Place, outputs: Mapping[str, str]) -> None:
         """See that the stack is of this stage: SAM lets people type another."""
-        queue = outputs.get("TurnsQueueUrl", "").rpartition("/")[2]
-        if queue not in {"", f"opencrab-{self.wish.stage}-turns.fifo"}:
+        # Stacks of releases before 0.2.0 tell their stage by the name of a queue only.
+        queue = _FIXED_QUEUE.search(outputs.get("TurnsQueueUrl", ""))
+        stage = outputs.get("Stage") or (queue[1] if queue else self.wish.stage)
+        if stage != self.wish.stage:
             raise Unready(
-                f"the stack {place.stack!r} is not of the stage {self.wish.stage!r}: "
-                f"it has the queue {queue!r}",
+                f"the stack {place.stack!r} is not of the stage {self.wish.stage!r}, "
+                f"but of {stage!r}",
                 "name its stage with --stage; if it is new and should have another, remove it "
                 "(docs/how-to/delete-a-deployment.md) and press Enter when SAM asks for Stage",
             )

@@ -134,8 +134,9 @@ def test_the_page_says_what_to_do_for_every_alarm(language: str) -> None:
 @pytest.mark.parametrize("name", [EXPLANATION, DEAD_LETTERS])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_page_names_every_dead_letter_queue(name: str, language: str) -> None:
-    names = {each["QueueName"] for each in resources("AWS::SQS::Queue", "infra/data.yaml")}
-    dead = {queue.replace("${Stage}", "STAGE") for queue in names if "dead" in queue}
+    # Their names are generated; in the console they hold those of the template.
+    template = (ROOT / "infra" / "data.yaml").read_text(encoding="utf-8")
+    dead = set(re.findall(r"^  (\w+DeadQueue):$", template, re.MULTILINE))
     assert len(dead) == 5
     told = page(name, language)
     assert not {queue for queue in dead if f"`{queue}`" not in told}

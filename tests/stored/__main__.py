@@ -1,7 +1,7 @@
 """`python -m tests.stored` writes the stored forms and rows of the version in pyproject.toml.
 
 Runs the tests that store most, and keeps of what they store what differs in form: some minutes.
-`--forms` writes the forms only, in seconds.
+`--forms` writes the forms only, in seconds. `--release X.Y.Z` (`make release`) prepares a release.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import pytest
 
 from tests.stored.forms import CORPUS, FORMS, forms_of, stored_kinds
 from tests.stored.harvest import Harvest, collecting
-from tests.stored.release import prepared_release
+from tests.stored.release import close_changelog, next_steps, prepared_release, set_version
 
 STORING = ["tests/unit/engine", "tests/unit/actions", "tests/unit/adapters", "tests/e2e"]
 
@@ -23,12 +23,15 @@ def main() -> int:
     """Write the folder of the release that is being prepared."""
     arguments = argparse.ArgumentParser(prog="python -m tests.stored", description=__doc__)
     arguments.add_argument("--forms", action="store_true", help="write the forms only")
-    only_forms = arguments.parse_args().forms
+    arguments.add_argument("--release", metavar="X.Y.Z", help="prepare this release")
+    asked = arguments.parse_args()
+    if asked.release:
+        set_version(asked.release)
     folder = prepared_release()
     folder.mkdir(parents=True, exist_ok=True)
     forms = json.dumps(forms_of(stored_kinds()), indent=1, sort_keys=True, ensure_ascii=False)
     (folder / FORMS).write_text(f"{forms}\n", encoding="utf-8")
-    if only_forms:
+    if asked.forms:
         return 0
     harvest = Harvest()
     with collecting(harvest):
@@ -45,6 +48,9 @@ def main() -> int:
     missing = sorted(stored_kinds().keys() - harvest.bodies.keys())
     found = f"{len(rows)} rows of {len(harvest.bodies)} kinds"
     sys.stdout.write(f"{found}; without rows: {', '.join(missing)}\n")
+    if asked.release:
+        close_changelog(asked.release)
+        sys.stdout.write(next_steps(asked.release))
     return 0
 
 

@@ -65,7 +65,7 @@ QUEUES = (
         rules_queues.dead_letter_queues_have_alarms,
         "an alarm watches another queue",
         "observability/BackgroundDeadAlarm/Properties/Dimensions/0/Value",
-        "opencrab-main-turns.fifo",
+        "${data.TurnsQueue.QueueName}",
     ),
     Mutation(
         rules_queues.dead_letter_queues_have_alarms,

@@ -20,10 +20,10 @@ ASKED_FOR = {
 """Event sources of parts that most installations never switch on: not counted among the few."""
 
 ROUNDS = {
-    "opencrab-main-compactions.fifo": "one summary may follow another, AT_ONCE times at most",
-    "opencrab-main-beats": "the function's other half sends beats, each minute; no beat sends one",
+    "data.CompactionsQueue": "one summary may follow another, AT_ONCE times at most",
+    "data.BeatsQueue": "the function's other half sends beats, each minute; no beat sends one",
 }
-"""Queues to which their own function may send, by name, with what ends it before Lambda does."""
+"""Queues to which their own function may send, by address, with what ends it before Lambda does."""
 
 
 def visibility_covers_the_function(stacks: Stacks) -> Iterator[Violation]:
@@ -238,7 +238,7 @@ def no_queue_invokes_itself(stacks: Stacks) -> Iterator[Violation]:
     leads: dict[str, set[str]] = {}
     for queue, function in _consumers(stacks):
         sent = _sends_to(stacks, function)
-        if queue.at("QueueName") in ROUNDS:
+        if queue.address in ROUNDS:
             sent.discard(queue.address)
         leads.setdefault(queue.address, set()).update(sent)
     for queue, function in _consumers(stacks):

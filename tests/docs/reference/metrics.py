@@ -19,6 +19,9 @@ _STAGE = "opencrab-${Stage}"
 _OURS = "OpenCrab"
 _DRAWN = re.compile(r'\["(OpenCrab|AWS/\w+)", "(\w+)"')
 _MILLIONS = re.compile(r"\$\{(\w+)\}0{6}$")
+_QUEUE = re.compile(r"^(\w+Queue)Name$")
+"""The parameter that holds the generated name of a queue, which is called so in its template."""
+
 _MINUTE, _HOUR = 60, 3_600
 
 
@@ -130,8 +133,8 @@ def _drawn() -> set[str]:
 
 
 def _plain(value: object) -> str:
-    """A value of a template as a person reads it, such as `opencrab-STAGE-turns.fifo`."""
-    text = str(value).replace("${Stage}", "STAGE")
+    """A value of a template as a person reads it, such as `opencrab-STAGE` or `TurnsQueue`."""
+    text = _QUEUE.sub(r"\1", str(value).replace("${Stage}", "STAGE"))
     return _MILLIONS.sub(r"\1 × 1,000,000", text)
 
 

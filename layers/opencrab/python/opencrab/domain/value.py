@@ -79,11 +79,7 @@ class Value(BaseModel):
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
         """Yield names and values of the known fields: unknown ones are only for the store."""
-        return (
-            (name, each)
-            for name, each in vars(self).items()
-            if name in type(self).__pydantic_fields__
-        )
+        return iter(vars(self).items())
 
     @classmethod
     def from_stored(cls, body: str | bytes | Mapping[str, Any]) -> Self:
@@ -94,9 +90,11 @@ class Value(BaseModel):
         """
         if not cls.stored_upgrades:
             try:
-                if isinstance(body, str | bytes):
-                    return cls.model_validate_json(body)
-                return cls.model_validate(body)
+                # Pydantic's own methods would be a call more for each row.
+                validator = cls.__pydantic_validator__
+                is_text = type(body) is str or type(body) is bytes
+                read = validator.validate_json if is_text else validator.validate_python
+                return read(body)  # type: ignore[no-any-return, arg-type]
             except ValidationError:
                 pass
         from opencrab.domain.stored_value import read_stored_value  # noqa: PLC0415 - seldom needed
@@ -109,7 +107,7 @@ class Value(BaseModel):
 
     def to_stored(self, **options: Any) -> str:
         """Return JSON for the store, with the unknown fields; takes pydantic's options."""
-        text = self.model_dump_json(**options)
+        text = self.__pydantic_serializer__.to_json(self, **options).decode()
         if not (Value.unknown_fields_read or self.stored_upgrades):
             return text
         from opencrab.domain.stored_value import write_stored_value  # noqa: PLC0415 - seldom needed
@@ -118,7 +116,9 @@ class Value(BaseModel):
 
     def to_stored_fields(self) -> dict[str, Any]:
         """Return the fields of a document's body, without defaults, as `to_stored` does."""
-        fields = self.model_dump(mode="json", exclude_defaults=True)
+        fields: dict[str, Any] = self.__pydantic_serializer__.to_python(
+            self, mode="json", exclude_defaults=True
+        )
         if not (Value.unknown_fields_read or self.stored_upgrades):
             return fields
         from opencrab.domain.stored_value import stamped_stored_fields  # noqa: PLC0415 - seldom needed
@@ -137,7 +137,9 @@ class Value(BaseModel):
         Not for values of a union, whose kind is such a field.
         """
         # Rows that leave a default out would say something else if it changed: test_value holds it.
-        return self.to_stored(exclude_defaults=True)
+        if Value.unknown_fields_read or self.stored_upgrades:
+            return self.to_stored(exclude_defaults=True)
+        return self.__pydantic_serializer__.to_json(self, exclude_defaults=True).decode()
 
 
 def read_stored_json(adapter: TypeAdapter[T], body: str | bytes) -> T:

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from opencrab import __version__
 from opencrab.adapters.sqlite.home import FILE
-from opencrab.bootstrap.local.upgrade import upgrade_local_data_folder
+from opencrab.bootstrap.data_upgrade import upgrade_local_data_folder
 from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
 from tests.unit.adapters.backup.installation import installation

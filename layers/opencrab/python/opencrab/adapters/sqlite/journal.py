@@ -39,7 +39,7 @@ from opencrab.adapters.sqlite.turn.rows import (
     may_sqlite_change_be_lost,
     put_sqlite_turn,
     read_sqlite_rows_with_last_line,
-    record_of_sqlite_row,
+    records_of_sqlite_rows,
     sqlite_change_keys,
     sqlite_change_rows,
     sqlite_turn,
@@ -180,7 +180,7 @@ class SqliteJournal:
         with self._database.read_transaction() as items:
             rows = dict(items.between(f"TURN#{turn_id}", "0", "I"))
         turn = turn_of_sqlite_row(turn_id, rows.pop("H", None))
-        return RecordedTurn(turn, tuple(map(record_of_sqlite_row, rows.values())))
+        return RecordedTurn(turn, records_of_sqlite_rows(rows.values()))
 
     def header(self, turn_id: str) -> Turn:
         with self._database.read_transaction() as items:

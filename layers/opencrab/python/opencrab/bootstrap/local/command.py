@@ -72,10 +72,10 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
     port = _port(options, configured)
     page = local_page_address(configured, options.host, port)
     from opencrab.adapters.sqlite.home import open_sqlite_database
+    from opencrab.bootstrap.data_upgrade import upgrade_data_at_local_start
     from opencrab.bootstrap.local.backup import scheduled_backups_of_local_server
     from opencrab.bootstrap.local.model_watch import watch_for_local_model_server
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
-    from opencrab.bootstrap.local.upgrade import upgrade_data_at_local_start
     from opencrab.bootstrap.secret_store import encrypt_local_secrets, local_secret_store
 
     os.umask(0o077)

@@ -71,7 +71,7 @@ def _init_system() -> "InitSystem | None":
 
 def _upgrade(data: "Path", backup: "Path | None", /, *, dry_run: bool = False) -> "FolderUpgrade":
     """Upgrade the data folder of a stopped installation; what it needs is loaded only then."""
-    from opencrab.bootstrap.local.upgrade import upgrade_local_data_folder
+    from opencrab.bootstrap.data_upgrade import upgrade_local_data_folder
 
     return upgrade_local_data_folder(data, backup, dry_run=dry_run)
 

@@ -113,7 +113,7 @@ def upgrade_data(
     done = DataUpgrade(before, release, results)
     if done.ended and before != release and not dry_run:
         with suppress(Changed):
-            home.facts.commit(_written(record, RELEASE, _release_record(release, clock)))
+            home.facts.commit(_record_document(record, RELEASE, _release_record(release, clock)))
     return done
 
 
@@ -139,7 +139,7 @@ class _Run:
         while not self._is_over(deadline):
             known = self._page(known)
             if not self.dry_run:
-                stored = _written(stored, self.name, known)
+                stored = _record_document(stored, self.name, known)
                 self.home.facts.commit(stored)
             if known.ended_at is not None:
                 break
@@ -181,7 +181,7 @@ class _Run:
         return MigrationResult(self.name, known.checked, known.changed, ended, was_done)
 
 
-def _written(stored: Document | None, fact_id: str, value: Value) -> Document:
+def _record_document(stored: Document | None, fact_id: str, value: Value) -> Document:
     if stored is None:
         kind = RELEASE if isinstance(value, ReleaseRecord) else MIGRATION
         return new_fact(INSTALLATION_FACTS, kind, fact_id, value)

@@ -1,10 +1,10 @@
 """Rows of turns: what a change of a turn reads and writes, and what the feed tells of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite import usage as ledger
@@ -54,12 +54,15 @@ def sqlite_turn(items: SqliteItems, turn_id: str) -> Turn:
 def turn_records_in_sqlite(items: SqliteItems, turn_id: str) -> tuple[Record, ...]:
     """Return a turn's records in order of their sort keys."""
     rows = items.between(f"TURN#{turn_id}", "0", ":")
-    return tuple(record_of_sqlite_row(body) for _, body in rows)
+    return records_of_sqlite_rows([body for _, body in rows])
 
 
-def record_of_sqlite_row(body: str) -> Record:
-    """Return the record of a row's body."""
-    return read_stored_json(RECORD, body)
+def records_of_sqlite_rows(bodies: Iterable[str]) -> tuple[Record, ...]:
+    """Return the records of rows by their bodies."""
+    try:
+        return tuple(map(RECORD.validate_json, bodies))
+    except ValidationError:
+        return tuple(read_stored_json(RECORD, body) for body in bodies)
 
 
 def put_sqlite_turn(items: SqliteItems, turn: Turn, *, before: TurnStatus | None = None) -> None:
