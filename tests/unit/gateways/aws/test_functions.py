@@ -159,9 +159,7 @@ def test_a_sweep_tells_what_it_found(function: Function) -> None:
     function.house.clock.advance(3_600)
     assert function.worker.sweep({}, Call()) == nothing | {"requeued": 1}
     (told,) = function.log()
-    counts = (
-        "requeued=1, freed=0, resent=0, admitted=0, approvals=0, beats=0, returned=0, queued=0"
-    )
+    counts = "requeued=1, freed=0, resent=0, admitted=0, approvals=0, beats=0, returned=0, queued=0"
     assert told["message"] == f"sweep finished: {counts}"
     assert "session_id" not in told
 
