@@ -45,7 +45,7 @@ def test_idle_beats_of_many_agents_write_nothing(house: House) -> None:
     before = commits(house)
     minutes(house, 20, step=5)
     assert commits(house) == before
-    assert {signs(house, name).idle for name in names} == {19}
+    assert {signs(house, name).idle for name in names} == {1}
 
 
 @pytest.mark.parametrize("killed", [False, True])

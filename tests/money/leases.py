@@ -23,7 +23,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb.item import Item, Schema
-from opencrab.adapters.dynamodb.money.budget import (
+from opencrab.adapters.dynamodb.money.budget_item import (
     LEASED,
     LeaseReturned,
     dynamodb_budget_draw_write,

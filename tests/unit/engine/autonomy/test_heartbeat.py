@@ -241,8 +241,8 @@ def test_a_clock_that_was_ahead_for_once_silences_nobody_for_longer_than_an_hour
     house.runtime = replace(house.runtime, clock=cast(Clock, early))
     minutes(house, 75, step=60)
     found = signs(house, "crab")
-    assert found.beats - late.beats > 10
-    assert (found.next_beat_at - early.now()).total_seconds() <= 61
+    assert found.beats > late.beats
+    assert (found.next_beat_at - early.now()).total_seconds() <= 3_600 + 61
     assert found.lived_at <= early.now()
     tell(house, "crab", 1)
     minutes(house, 60, step=60)

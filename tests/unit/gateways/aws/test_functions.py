@@ -151,7 +151,7 @@ def test_a_delivery_that_names_nothing_is_done(function: Function) -> None:
 
 
 def test_a_sweep_tells_what_it_found(function: Function) -> None:
-    names = ("requeued", "freed", "resent", "admitted", "approvals", "beats")
+    names = ("requeued", "freed", "resent", "admitted", "approvals", "beats", "returned", "queued")
     nothing = dict.fromkeys(names, 0)
     assert function.worker.sweep({}, Call()) == nothing
     assert function.log() == []
@@ -159,7 +159,7 @@ def test_a_sweep_tells_what_it_found(function: Function) -> None:
     function.house.clock.advance(3_600)
     assert function.worker.sweep({}, Call()) == nothing | {"requeued": 1}
     (told,) = function.log()
-    counts = "requeued=1, freed=0, resent=0, admitted=0, approvals=0, beats=0"
+    counts = "requeued=1, freed=0, resent=0, admitted=0, approvals=0, beats=0, returned=0, queued=0"
     assert told["message"] == f"sweep finished: {counts}"
     assert "session_id" not in told
 

@@ -5,12 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from opencrab.adapters.dynamodb.money.budget import (
-    DynamoBudgets,
-    LeaseReturned,
-    refused_dynamodb_draw_error,
-)
-from opencrab.adapters.dynamodb.money.budget import dynamodb_budget_draw_write as direct_write
+from opencrab.adapters.dynamodb.money.budget import DynamoBudgets
+from opencrab.adapters.dynamodb.money.budget_item import LeaseReturned, refused_dynamodb_draw_error
+from opencrab.adapters.dynamodb.money.budget_item import dynamodb_budget_draw_write as direct_write
 from opencrab.adapters.dynamodb.money.lease import (
     LEASE,
     SKEW,

@@ -35,6 +35,10 @@ class DynamoDueItems:
         )
         return tuple(islice((item for item in found if item.at <= now), limit))
 
+    def get(self, item_id: str) -> DueItem | None:
+        item = self._table.get(_partition(item_id), HEAD)
+        return None if item is None else _due_item_from_dynamodb_item(item)
+
     def remove(self, item_id: str) -> None:
         self._table.write(delete_dynamodb_item(_partition(item_id), HEAD))
 

@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
@@ -19,7 +19,12 @@ from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.clock import Clock
-from opencrab.ports.turn.queue import Delivery, QueueMessage, require_turn_queue_delay
+from opencrab.ports.turn.queue import (
+    BatchedMessage,
+    Delivery,
+    QueueMessage,
+    require_turn_queue_delay,
+)
 
 TURNS = "turns"
 """The queue of turns that people wait for, whose messages are done when their turns are."""
@@ -79,6 +84,15 @@ class SqliteQueue:
                 self._clock.now(),
                 delay_seconds=delay_seconds,
                 ordered=self._ordered,
+            )
+
+    def send_batch(self, messages: Iterable[BatchedMessage]) -> None:
+        for each in messages:
+            self.send(
+                each.body,
+                group=each.group,
+                deduplication=each.deduplication,
+                delay_seconds=each.delay_seconds,
             )
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
@@ -316,6 +330,11 @@ class SqliteDueItems:
         with self._database.read_transaction() as items:
             bodies = items.query_due("due", now, limit)
         return tuple(DueItem.from_stored(body) for body in bodies)
+
+    def get(self, item_id: str) -> DueItem | None:
+        with self._database.read_transaction() as items:
+            body = items.get("DUE", item_id)
+        return None if body is None else DueItem.model_validate_json(body)
 
     def remove(self, item_id: str) -> None:
         with self._database.write_transaction() as items:

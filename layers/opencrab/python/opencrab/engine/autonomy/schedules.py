@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
@@ -47,8 +48,6 @@ from opencrab.ports.turn.journal import Journal
 log = logging.getLogger(__name__)
 
 _TRIES = 5
-_BATCH = 100
-_PAGES = 10
 _ALL = 16_000
 _LATER = timedelta(minutes=10)
 """The time after which a schedule for one run is tried again if it may not run now."""
@@ -59,6 +58,18 @@ _WHY = {
     WhyOff.RETIRED: "its agent has retired",
     WhyOff.NOT_THERE: "its session is over, or its agent has left it",
 }
+
+SCHEDULES_AT_ONCE = 100
+"""Due schedules that one sweep starts itself."""
+
+
+@dataclass(frozen=True)
+class StartedSchedules:
+    """How many schedules a sweep started, and the keys of all that it tried to."""
+
+    begun: int
+    tried: frozenset[tuple[str, str, str]]
+
 
 _Step = tuple[Schedule, tuple[DueItem, ...]]
 
@@ -174,24 +185,24 @@ def run_schedule_now(
     return (turn,)
 
 
-def sweep_schedules(runtime: Runtime) -> int:
-    """Start the schedules that are due, one run for all missed times; return how many started.
+def sweep_schedules(runtime: Runtime) -> StartedSchedules:
+    """Start the oldest schedules that are due, one run for all missed times of each.
 
-    A time is skipped while the previous run has not ended, and while the agent or the installation
-    is frozen. Once an hour, schedules that a wrong clock had set too late are corrected.
+    A time is skipped while the
+    previous run has not ended, and while the agent or the installation is frozen. Once an hour,
+    schedules that a wrong clock had set too late are corrected.
     """
     if runtime.clock.now().minute == 0:
         _bring_back(runtime.home.facts, runtime.clock)
-    now, looked, begun = runtime.clock.now(), set[tuple[str, str, str]](), 0
-    for _ in range(_PAGES):
-        due = runtime.home.facts.list_due(SCHEDULE, now, _BATCH)
-        fresh = [fact for fact in due if fact.key not in looked]
-        if not fresh:
-            break
-        looked.update(fact.key for fact in fresh)
-        frozen = runtime.home.switches.all_frozen()
-        begun += sum(_fire_schedule(runtime, fact, frozen) for fact in fresh)
-    return begun
+    due = runtime.home.facts.list_due(SCHEDULE, runtime.clock.now(), SCHEDULES_AT_ONCE)
+    frozen = runtime.home.switches.all_frozen() if due else ()
+    begun = sum(_fire_schedule(runtime, fact, frozen) for fact in due)
+    return StartedSchedules(begun, frozenset(fact.key for fact in due))
+
+
+def start_due_schedule(runtime: Runtime, fact: Document) -> bool:
+    """Start a schedule that is due, or switch it off; return False if nothing started."""
+    return _fire_schedule(runtime, fact, runtime.home.switches.all_frozen())
 
 
 def _bring_back(facts: Documents, clock: Clock) -> None:

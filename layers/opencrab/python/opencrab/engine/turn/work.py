@@ -28,7 +28,7 @@ from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptInputs
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 from opencrab.ports.turn.journal import StepState, TurnChange
-from opencrab.ports.turn.queue import Queue
+from opencrab.ports.turn.queue import BatchedMessage, Queue
 
 CARRIED = 6
 """The number of pure results at which they are saved; below it they wait for the next change."""
@@ -353,8 +353,14 @@ Consequence = TurnConsequence[Runtime, TurnWork]
 
 def queue_turn_utterance(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:
     """Queue an utterance for delivery, in order per target."""
+    message = utterance_queue_message(utterance, again=again)
+    deliveries.send(message.body, group=message.group, deduplication=message.deduplication)
+
+
+def utterance_queue_message(utterance: Utterance, *, again: str = "") -> BatchedMessage:
+    """Return the message that queues an utterance; `again` makes it a new one."""
     target = utterance.channel.target
-    deliveries.send(
+    return BatchedMessage(
         f"{target}\n{utterance.key}",
         group=stable_id("target", target),
         deduplication=f"{utterance.key}{again}",

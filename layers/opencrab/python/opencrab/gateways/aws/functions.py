@@ -167,10 +167,14 @@ class Worker:
             return {"batchItemFailures": []}
         return self._batch(event, queue, lambda one: interact(runtime, one))
 
-    def sweep(self, _event: Mapping[str, Any], _context: Any) -> dict[str, int]:
+    def sweep(self, _event: Mapping[str, Any], context: Any) -> dict[str, int]:
         """Run the sweep, which repairs what a crash left and starts what is due."""
+
+        def seconds_left() -> float:
+            return float(context.get_remaining_time_in_millis()) / 1_000
+
         self._lambda_log.set_context()
-        swept = run_autonomy_sweep(self._runtime)
+        swept = run_autonomy_sweep(self._runtime, seconds_left)
         self._beat(self._runtime.clock.now())
         found = vars(swept)
         if any(found.values()):

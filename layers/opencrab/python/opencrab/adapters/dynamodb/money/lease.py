@@ -29,7 +29,7 @@ from opencrab.adapters.dynamodb.item import (
     item_time_to_live,
     to_item_microseconds,
 )
-from opencrab.adapters.dynamodb.money.budget import (
+from opencrab.adapters.dynamodb.money.budget_item import (
     LeaseReturned,
     dynamodb_budget_return_write,
     dynamodb_budget_slice_write,

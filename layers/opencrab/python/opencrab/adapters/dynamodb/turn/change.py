@@ -10,7 +10,7 @@ from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation import utterance as utterances
 from opencrab.adapters.dynamodb.conversation.session import CountedSession
-from opencrab.adapters.dynamodb.money import budget as budgets
+from opencrab.adapters.dynamodb.money import budget_item as budgets
 from opencrab.adapters.dynamodb.table import Cancelled, Write, put_item
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.adapters.dynamodb.turn import record as records

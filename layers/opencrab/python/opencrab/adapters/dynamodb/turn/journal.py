@@ -15,7 +15,7 @@ from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation.recent_lines import LineCache, newest_dynamodb_lines
 from opencrab.adapters.dynamodb.conversation.session import CountedSession, SessionCache
-from opencrab.adapters.dynamodb.item import to_item_microseconds
+from opencrab.adapters.dynamodb.item import Item, to_item_microseconds
 from opencrab.adapters.dynamodb.listing import decode_dynamodb_items, dynamodb_due_items
 from opencrab.adapters.dynamodb.money import board as switches
 from opencrab.adapters.dynamodb.table import (
@@ -139,10 +139,10 @@ class DynamoJournal:
         return RecordedTurn(claimed, before)
 
     def commit(self, change: TurnChange) -> Turn:
-        if not change.draws or not self._leases_budgets:
-            return self._commit(change)
-        at = change.at or change.turn.created_at
-        return self._opened_leases().draw(change.draws, at, partial(self._commit, change))
+        if change.draws and self._leases_budgets:
+            at = change.at or change.turn.created_at
+            return self._opened_leases().draw(change.draws, at, partial(self._commit, change))
+        return self._commit(change)
 
     def _commit(self, change: TurnChange, leased: "LeasedDraws | None" = None) -> Turn:
         after, session_id = change.turn, change.turn.session_id
@@ -297,21 +297,19 @@ class DynamoJournal:
 
     def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         lapsed: list[tuple[datetime, Turn]] = []
-        at = to_item_microseconds(now)
-        for turn in decode_dynamodb_items(
-            headers.turn_from_dynamodb_item, dynamodb_due_items(self._table, headers.DUE, at)
+        last, at = 0, to_item_microseconds(now)
+        for turn, place in decode_dynamodb_items(
+            _turn_and_place, dynamodb_due_items(self._table, headers.DUE, at)
         ):
             until = turn.lease_until
             if until is None or until > now or not headers.is_turn_open_in_dynamodb(turn):
                 continue
             # They come in coarse order: whoever shares the last one's place may be older.
-            if len(lapsed) >= limit and headers.dynamodb_turn_sweep_time(
-                until
-            ) > headers.dynamodb_turn_sweep_time(lapsed[-1][0]):
+            if len(lapsed) >= limit and place > last:
                 break
+            last = place
             lapsed.append((until, turn))
-        oldest = sorted(lapsed, key=lambda found: found[0])[:limit]
-        return tuple(turn for _, turn in oldest)
+        return tuple(turn for _, turn in sorted(lapsed, key=lambda found: found[0])[:limit])
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         stored = headers.get_dynamodb_turn(self._table, turn.id)
@@ -396,3 +394,7 @@ class DynamoJournal:
                 refusal.item is not None and headers.turn_from_dynamodb_item(refusal.item) == turn
             )
         return True
+
+
+def _turn_and_place(item: Item) -> tuple[Turn, int]:
+    return headers.turn_from_dynamodb_item(item), headers.dynamodb_turn_place(item)

@@ -9,7 +9,7 @@ from pynamodb.expressions.operand import Path
 from opencrab.adapters.dynamodb.agent import agent_item_created_at
 from opencrab.adapters.dynamodb.document import dynamodb_document_writes
 from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live
-from opencrab.adapters.dynamodb.money.budget import dynamodb_budget_draw_write
+from opencrab.adapters.dynamodb.money.budget_item import dynamodb_budget_draw_write
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
     Table,
