@@ -7,7 +7,8 @@ conditional transaction there. It knows nothing of agents or turns.
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +30,6 @@ from opencrab.adapters.sqlite.transaction.items import (
     SqliteItems,
     sqlite_milliseconds,
 )
-from opencrab.adapters.sqlite.transaction.stored_documents import StoredDocumentLog
 from opencrab.adapters.sqlite.transaction.topic import ChangeTopic
 from opencrab.adapters.sqlite.write_batch import (
     AlreadyThere,
@@ -68,6 +68,33 @@ _PURGE_FEED = (
 )
 """The feed has no index of times: its oldest entries are its first. The newest stays, so that who
 has followed the feed up to it finds, also after days, that nothing was missed."""
+
+
+MOST_STORED_DOCUMENTS = 4_096
+"""How many are known; who asks for more looks through all documents."""
+
+
+class StoredDocumentLog:
+    """The places of the documents that were stored last, in order.
+
+    `add` and `since` may be called by different threads, `add` by one at a time.
+    """
+
+    def __init__(self) -> None:
+        self._places: deque[tuple[int, Place]] = deque(maxlen=MOST_STORED_DOCUMENTS)
+        self.moment = 1
+
+    def add(self, places: Iterable[Place]) -> None:
+        """Note documents once they are committed, before anybody learns of it."""
+        for place in places:
+            self._places.append((self.moment, place))
+            self.moment += 1
+
+    def since(self, moment: int) -> set[Place] | None:
+        """Return the places of all that was stored after a moment; None if that is forgotten."""
+        noted = self._places.copy()
+        first = noted[0][0] if noted else self.moment
+        return None if moment < first else {place for at, place in noted if at >= moment}
 
 
 class Database:

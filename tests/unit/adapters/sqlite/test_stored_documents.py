@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.sqlite.database import AlreadyThere, Database, ItemRow
-from opencrab.adapters.sqlite.transaction import stored_documents
-from opencrab.adapters.sqlite.transaction.stored_documents import StoredDocumentLog
+from opencrab.adapters.sqlite.database import (
+    MOST_STORED_DOCUMENTS,
+    AlreadyThere,
+    Database,
+    ItemRow,
+    StoredDocumentLog,
+)
 
 
 def test_documents_after_a_moment_are_named_and_a_forgotten_moment_says_so() -> None:
@@ -19,7 +23,7 @@ def test_documents_after_a_moment_are_named_and_a_forgotten_moment_says_so() -> 
     log.add([("FACT#b", "memory#3")])
     assert log.since(later) == {("FACT#b", "memory#3")}
     assert log.since(begun) == {("FACT#a", "memory#1"), ("FACT#a", "memory#2"), *log.since(later)}  # type: ignore[misc]
-    log.add([("FACT#c", f"memory#{number}") for number in range(stored_documents.MOST)])
+    log.add([("FACT#c", f"memory#{number}") for number in range(MOST_STORED_DOCUMENTS)])
     assert log.since(begun) is None
     assert log.since(log.moment) == set()
 
