@@ -1,5 +1,7 @@
-"""The log of documents that were stored lately."""
+"""Which documents were committed lately, for whoever looks through all of them more than once."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,37 +11,48 @@ from opencrab.adapters.sqlite.database import (
     AlreadyThere,
     Database,
     ItemRow,
-    StoredDocumentLog,
 )
 
 
-def test_documents_after_a_moment_are_named_and_a_forgotten_moment_says_so() -> None:
-    log = StoredDocumentLog()
-    assert log.since(0) is None
-    begun = log.moment
-    assert log.since(begun) == set()
-    log.add([("FACT#a", "memory#1"), ("FACT#a", "memory#2")])
-    later = log.moment
-    log.add([("FACT#b", "memory#3")])
-    assert log.since(later) == {("FACT#b", "memory#3")}
-    assert log.since(begun) == {("FACT#a", "memory#1"), ("FACT#a", "memory#2"), *log.since(later)}  # type: ignore[misc]
-    log.add([("FACT#c", f"memory#{number}") for number in range(MOST_STORED_DOCUMENTS)])
-    assert log.since(begun) is None
-    assert log.since(log.moment) == set()
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Database]:
+    with closing(Database(tmp_path / "opencrab.db", durable=False)) as database:
+        yield database
 
 
-def test_a_document_is_noted_once_it_is_committed_and_other_rows_are_not(tmp_path: Path) -> None:
-    database = Database(tmp_path / "opencrab.db", durable=False)
-    begun = database.stored_documents.moment
-    with pytest.raises(AlreadyThere), database.write_transaction() as items:
+def test_documents_after_a_moment_are_named_and_a_forgotten_moment_says_so(
+    opened: Database,
+) -> None:
+    def store(*names: str) -> set[tuple[str, str]]:
+        with opened.write_transaction() as items:
+            for name in names:
+                items.put("FACT#a", name, "{}")
+        return {("FACT#a", name) for name in names}
+
+    assert opened.documents_stored_since(0) is None
+    begun = opened.moment()
+    assert opened.documents_stored_since(begun) == set()
+    first = store("memory#1", "memory#2")
+    later = opened.moment()
+    second = store("memory#3")
+    assert opened.documents_stored_since(later) == second
+    assert opened.documents_stored_since(begun) == first | second
+    store(*(f"memory#{number}" for number in range(MOST_STORED_DOCUMENTS - 1)))
+    assert opened.documents_stored_since(begun) is None
+    assert second <= (opened.documents_stored_since(later) or set())
+    assert opened.documents_stored_since(opened.moment()) == set()
+
+
+def test_a_document_is_noted_once_it_is_committed_and_other_rows_are_not(opened: Database) -> None:
+    begun = opened.moment()
+    with pytest.raises(AlreadyThere), opened.write_transaction() as items:
         items.add(ItemRow("FACT#a", "memory#1", "{}"), ItemRow("FACT#a", "memory#1", "{}"))
-    with database.write_transaction() as items:
+    with opened.write_transaction() as items:
         items.put("SESSION#s", "S", "{}")
         items.put("FACT#a", "memory#2", "{}")
-        assert database.stored_documents.since(begun) == set()
-    assert database.stored_documents.since(begun) == {("FACT#a", "memory#2")}
-    with database.write_transaction(relaxed=True) as items:
+        assert opened.moment() == begun
+    assert opened.documents_stored_since(begun) == {("FACT#a", "memory#2")}
+    with opened.write_transaction(relaxed=True) as items:
         items.put("FACT#a", "memory#2", "{ }")
         items.delete("FACT#a", "memory#2")
-    assert database.stored_documents.moment == begun + 2
-    database.close()
+    assert opened.moment() == begun + 2

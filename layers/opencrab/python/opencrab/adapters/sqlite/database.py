@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,30 +71,7 @@ has followed the feed up to it finds, also after days, that nothing was missed."
 
 
 MOST_STORED_DOCUMENTS = 4_096
-"""How many are known; who asks for more looks through all documents."""
-
-
-class StoredDocumentLog:
-    """The places of the documents that were stored last, in order.
-
-    `add` and `since` may be called by different threads, `add` by one at a time.
-    """
-
-    def __init__(self) -> None:
-        self._places: deque[tuple[int, Place]] = deque(maxlen=MOST_STORED_DOCUMENTS)
-        self.moment = 1
-
-    def add(self, places: Iterable[Place]) -> None:
-        """Note documents once they are committed, before anybody learns of it."""
-        for place in places:
-            self._places.append((self.moment, place))
-            self.moment += 1
-
-    def since(self, moment: int) -> set[Place] | None:
-        """Return the places of all that was stored after a moment; None if that is forgotten."""
-        noted = self._places.copy()
-        first = noted[0][0] if noted else self.moment
-        return None if moment < first else {place for at, place in noted if at >= moment}
+"""Whoever asks for more than these looks through all documents."""
 
 
 class Database:
@@ -102,7 +79,7 @@ class Database:
 
     `patience_seconds` is the timeout for a lock that another program holds. `last_alive` is when
     the process that held the file before last called `alive`. `flush` writes what an adapter keeps
-    in memory. `stored_documents` knows those that were committed last.
+    in memory.
     """
 
     def __init__(self, path: Path, *, durable: bool = True, patience_seconds: float = 5.0) -> None:
@@ -114,7 +91,8 @@ class Database:
         self.flush: Callable[[], None] = lambda: None
         self._readers: LifoQueue[ReaderItems] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
-        self.stored_documents = StoredDocumentLog()
+        self._documents: deque[Place] = deque(maxlen=MOST_STORED_DOCUMENTS)
+        self._documents_stored = 0
         self._lock_file = hold_database_file(path)
         self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
         try:
@@ -153,8 +131,9 @@ class Database:
                     self._guard.commit(connection, counted=not relaxed)
                     self._fault = None
                 touched = tuple(writes.touched)
-                if writes.documents:
-                    self.stored_documents.add(writes.documents)
+                # Once they are committed, and before anybody learns of it.
+                self._documents.extend(writes.documents)
+                self._documents_stored += len(writes.documents)
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 _roll_back(connection)
                 explained = explain_sqlite_error(self.path, error)
@@ -183,6 +162,17 @@ class Database:
     def topic(self, name: str) -> ChangeTopic:
         """Return the topic of one kind of change, created on first use."""
         return self._topics.get(name) or self._topics.setdefault(name, ChangeTopic())
+
+    def moment(self) -> int:
+        """Return a number that grows with each document that is committed; at least 1."""
+        return self._documents_stored + 1
+
+    def documents_stored_since(self, moment: int) -> set[Place] | None:
+        """Return the places of documents committed after a moment; None if too many were."""
+        with self._write_lock:
+            count = self._documents_stored + 1 - moment
+            known = list(self._documents)
+        return None if moment < 1 or count > len(known) else set(known[len(known) - count :])
 
     def purge(self, now: int, feed_before: int) -> None:
         """Delete expired items, a bounded number per call, in transactions of a few ms."""
