@@ -7,6 +7,7 @@ conditional transaction there. It knows nothing of agents or turns.
 import os
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -29,7 +30,6 @@ from opencrab.adapters.sqlite.transaction.items import (
     SqliteItems,
     sqlite_milliseconds,
 )
-from opencrab.adapters.sqlite.transaction.stored_documents import StoredDocumentLog
 from opencrab.adapters.sqlite.transaction.topic import ChangeTopic
 from opencrab.adapters.sqlite.write_batch import (
     AlreadyThere,
@@ -70,12 +70,16 @@ _PURGE_FEED = (
 has followed the feed up to it finds, also after days, that nothing was missed."""
 
 
+MOST_STORED_DOCUMENTS = 4_096
+"""Whoever asks for more than these looks through all documents."""
+
+
 class Database:
     """One open SQLite file. `durable=False` trades crash safety for speed, for tests only.
 
     `patience_seconds` is the timeout for a lock that another program holds. `last_alive` is when
     the process that held the file before last called `alive`. `flush` writes what an adapter keeps
-    in memory. `stored_documents` knows those that were committed last.
+    in memory.
     """
 
     def __init__(self, path: Path, *, durable: bool = True, patience_seconds: float = 5.0) -> None:
@@ -87,7 +91,8 @@ class Database:
         self.flush: Callable[[], None] = lambda: None
         self._readers: LifoQueue[ReaderItems] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
-        self.stored_documents = StoredDocumentLog()
+        self._documents: deque[Place] = deque(maxlen=MOST_STORED_DOCUMENTS)
+        self._documents_stored = 0
         self._lock_file = hold_database_file(path)
         self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
         try:
@@ -126,8 +131,9 @@ class Database:
                     self._guard.commit(connection, counted=not relaxed)
                     self._fault = None
                 touched = tuple(writes.touched)
-                if writes.documents:
-                    self.stored_documents.add(writes.documents)
+                # Once they are committed, and before anybody learns of it.
+                self._documents.extend(writes.documents)
+                self._documents_stored += len(writes.documents)
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 _roll_back(connection)
                 explained = explain_sqlite_error(self.path, error)
@@ -156,6 +162,17 @@ class Database:
     def topic(self, name: str) -> ChangeTopic:
         """Return the topic of one kind of change, created on first use."""
         return self._topics.get(name) or self._topics.setdefault(name, ChangeTopic())
+
+    def moment(self) -> int:
+        """Return a number that grows with each document that is committed; at least 1."""
+        return self._documents_stored + 1
+
+    def documents_stored_since(self, moment: int) -> set[Place] | None:
+        """Return the places of documents committed after a moment; None if too many were."""
+        with self._write_lock:
+            count = self._documents_stored + 1 - moment
+            known = list(self._documents)
+        return None if moment < 1 or count > len(known) else set(known[len(known) - count :])
 
     def purge(self, now: int, feed_before: int) -> None:
         """Delete expired items, a bounded number per call, in transactions of a few ms."""

@@ -22,6 +22,9 @@ REFRESH_SECONDS = 6 * 3_600.0
 """After which an index of which nothing was told notes how far the feed is. The feed is kept for a
 day: an index that stands before its beginning reads everything again."""
 
+JOIN_SECONDS = 3.0
+"""A large index takes longer to build; it is continued at the next start, as after a crash."""
+
 _AGENTS = 100
 _BATCH = 2_000
 _WAIT_SECONDS = 1.0
@@ -59,9 +62,9 @@ class IndexFollower:
         self._stopping.set()
 
     def join(self) -> None:
-        """Wait until the thread has ended."""
+        """Wait until the thread has ended, but not for an index that takes long."""
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(JOIN_SECONDS)
 
     def _run(self) -> None:
         refresh_at = 0.0
@@ -100,6 +103,8 @@ class IndexFollower:
                     error.message,
                 )
             except Exception:
+                if self._stopping.is_set():
+                    break
                 log.exception("cannot update the search index, retrying: after=%s", self._position)
             self._stopping.wait(self._retry_seconds)
         return False

@@ -42,13 +42,13 @@ class SqliteTextScan:
         self._database = database
 
     def moment(self) -> int:
-        return self._database.stored_documents.moment
+        return self._database.moment()
 
     def documents(
         self, owner: str, kind: str, words: StoredTextFilter, *, since: int = 0
     ) -> Iterator[str]:
         pk, low, high, skip = f"{DOCUMENTS}{owner}", f"{kind}#", f"{kind}$", len(kind) + 1
-        new = self._database.stored_documents.since(since)
+        new = self._database.documents_stored_since(since)
         if new is not None:
             named = sorted(each for each in new if each[0] == pk and low < each[1] < high)
             with self._database.read_transaction() as items:

@@ -288,15 +288,14 @@ def render_prompt_history(
 def _render_line(line: Line, agent_id: str, language: Language) -> Shown:
     own = line.speaker_id == agent_id
     label = LABELS[line.taints_reader(agent_id)]
-    said = label(line.text)
     match line.kind:
         case _ if line.is_erased or (own and line.audience is Audience.AGENTS):
             return ()
         case LineKind.SPEECH if own:
-            return (labelled_message("assistant", said),)
+            return (labelled_message("assistant", label(line.text)),)
         case LineKind.SYSTEM if line.audience is Audience.AGENTS:
             given = (line.text, line.authority, _person(line.speaker_name, line.speaker_id))
-            told = prompt_guidance_text(language, *given, tainted=said.tainted)
+            told = prompt_guidance_text(language, *given, tainted=label(line.text).tainted)
             return (labelled_message("user", told),)
         case LineKind.SPEECH | LineKind.SYSTEM:
             name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None

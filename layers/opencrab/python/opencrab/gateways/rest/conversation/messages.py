@@ -162,11 +162,11 @@ async def post_message(
     seconds = None if wanted is None else api.capped_wait(wanted)
     admit = partial(_admit, api.runtime, caller, session_id, once, body)
     if seconds is None:
-        return _json(_accepted(await run_in_threadpool(admit)), 202)
+        return _json(_acceptance(await run_in_threadpool(admit)), 202)
     language = language_of_http_request(accept_language or "")
     async with api.watch.watching(session_id, settled=True) as next_change:
         replies = Replies(api.runtime.home.journal, await run_in_threadpool(admit))
-        accepted = _accepted(replies.turns)
+        accepted = _acceptance(replies.turns)
         outcomes = await wait_for_session_replies(
             replies, next_change, seconds, partial(_outcomes, api.runtime, replies, language)
         )
@@ -248,7 +248,7 @@ def _outcomes(runtime: Runtime, replies: Replies, language: Language) -> tuple[T
     return tuple(insight_turn_outcome(journal, turn, language) for turn in replies.turns)
 
 
-def _accepted(turns: tuple[Turn, ...]) -> Accepted:
+def _acceptance(turns: tuple[Turn, ...]) -> Accepted:
     return Accepted(turn_ids=tuple(turn.id for turn in turns), message_id=turns[0].group)
 
 
