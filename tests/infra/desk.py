@@ -39,6 +39,8 @@ def listed():
     queue = f"https://sqs.eu-west-1.amazonaws.com/1/opencrab-{{stage}}-turns.fifo"
     found = {{"ApiUrl": "{URL}", "TurnsQueueUrl": queue}}
     found["DefaultProvider"] = told.get("DefaultProvider", "openai")
+    if told.get("AlarmMail"):
+        found["Alarms"] = "on"
     if told.get("SecretArn"):
         found["SecretArn"] = told["SecretArn"]
     if told.get("Discord") == "on":
@@ -233,7 +235,18 @@ def _sit_and_deploy() -> None:
 
 
 class _Identity(BaseHTTPRequestHandler):
-    """Says whose credentials these are, as STS does; refuses those named `expired`."""
+    """Says whose credentials these are, as STS does; refuses those named `expired`.
+
+    It also says, as Lambda does, how much of the account may run at once.
+    """
+
+    def do_GET(self) -> None:
+        assert self.path.startswith("/2016-08-19/account-settings")
+        body = json.dumps({"AccountLimit": {"ConcurrentExecutions": self.server.at_once}})  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -253,8 +266,9 @@ class _Identity(BaseHTTPRequestHandler):
 
 @contextmanager
 def sts() -> Iterator[str]:
-    """The address of an STS that knows one account."""
+    """The address of an STS that knows one account, which is new: ten functions at once."""
     with HTTPServer(("127.0.0.1", 0), _Identity) as server:
+        server.at_once = 10  # type: ignore[attr-defined]
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -274,4 +288,5 @@ def environ(folder: Path, sts_url: str) -> dict[str, str]:
         "AWS_DEFAULT_REGION": "eu-west-1",
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ENDPOINT_URL_STS": sts_url,
+        "AWS_ENDPOINT_URL_LAMBDA": sts_url,
     }

@@ -53,7 +53,9 @@ def emitted() -> dict[str, str]:
             if deed.endswith(".add_metric"):
                 unit = ast.unparse(call.args[1]).removeprefix("MetricUnit.")
                 found[str(call.args[0].value)] = unit
-            elif deed.endswith("_lambda_log.count"):
+            elif deed.endswith("_lambda_log.count") or (
+                deed == "self.count" and "add_metric(" in module.text
+            ):
                 found[str(call.args[0].value)] = "Count"
     return found
 
