@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from infra.advice import advise, check_id_lists
 from infra.page import clear_page, describe_page, publish_page
 from infra.place import Installation, Place, Unready
 from infra.settings_file import settings_file_to_upload, upload_settings_file
@@ -124,6 +125,7 @@ class Deployment:
         """See that the template has what is to be set; raises Unready, naming the first other."""
         if not self.wish.settings:
             return
+        check_id_lists(self.wish.settings)
         text = (self.folder / "template.yaml").read_text(encoding="utf-8")
         section = re.search(r"^Parameters:\n((?:[ #].*\n|\n)*)", text, re.M)
         known = re.findall(r"^  (\w+):", section[1] if section else "", re.M)
@@ -253,7 +255,7 @@ class Deployment:
             _say(f"  settings     {settings}")
         if "WebSocketUrl" in outputs:
             _say(f"  live         {outputs['WebSocketUrl']}")
-        _say(*describe_page(outputs))
+        _say(*describe_page(outputs), *advise(place, outputs))
         _say("", "next")
         self.say_model_key(place, outputs)
         read = (

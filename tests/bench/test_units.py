@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from opencrab import settings
 from opencrab.adapters.dynamodb.item import Item, to_dynamodb_attribute
 from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
-from opencrab.domain.usage.aws_cost import Meter as Meters
 from opencrab.domain.usage.aws_cost import PriceSheet
+from opencrab.domain.usage.aws_meter import Meter as Meters
 from opencrab.domain.value import Language
 from tests.bench.bill import (
     ACTIVE,

@@ -42,6 +42,8 @@ def listed():
         made = f"{{queue[:-11]}}-Data-1A2B-TurnsQueue-3C4D.fifo"
         found |= {{"Stage": stage, "TurnsQueueUrl": made}}
     found["DefaultProvider"] = told.get("DefaultProvider", "openai")
+    if told.get("AlarmMail"):
+        found["Alarms"] = "on"
     if told.get("SecretArn"):
         found["SecretArn"] = told["SecretArn"]
     if told.get("Discord") == "on":
@@ -239,10 +241,19 @@ class _Identity(BaseHTTPRequestHandler):
     """Says whose credentials these are, as STS does; refuses those named `expired`.
 
     It is the heartbeat function, too, which needs two calls to upgrade the data of a stage; the
-    function of the stage `broken` fails.
+    function of the stage `broken` fails. It also says, as Lambda does, how much of the account may
+    run at once.
     """
 
     upgraded: ClassVar[dict[str, int]] = {}
+
+    def do_GET(self) -> None:
+        assert self.path.startswith("/2016-08-19/account-settings")
+        body = json.dumps({"AccountLimit": {"ConcurrentExecutions": self.server.at_once}})  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers["Content-Length"]))
@@ -280,8 +291,9 @@ class _Identity(BaseHTTPRequestHandler):
 
 @contextmanager
 def sts() -> Iterator[str]:
-    """The address of an STS that knows one account."""
+    """The address of an STS that knows one account, which is new: ten functions at once."""
     with HTTPServer(("127.0.0.1", 0), _Identity) as server:
+        server.at_once = 10  # type: ignore[attr-defined]
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

@@ -89,9 +89,15 @@ def test_the_stacks_hold_what_the_rules_are_about(templates: Templates) -> None:
     }
 
 
+BOARD = {"Dashboard": "on"}
+
+
 def test_the_dashboard_is_json_whatever_is_on(templates: Templates) -> None:
     shown = {}
-    for name, parameters in (("plain", {}), ("all", {"Discord": "on", "WebSocket": "on"})):
+    for name, parameters in (
+        ("plain", BOARD),
+        ("all", {**BOARD, "Discord": "on", "WebSocket": "on"}),
+    ):
         stacks = evaluated(templates, ROOT, parameters)
         (dashboard,) = stacks.of("AWS::CloudWatch::Dashboard")
         widgets = json.loads(dashboard.at("DashboardBody"))["widgets"]

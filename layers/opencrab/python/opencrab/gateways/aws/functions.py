@@ -68,9 +68,10 @@ class LambdaLog:
     """Logging as JSON with the ids of the current turn, and the metrics of ended turns.
 
     No line contains anything that a user or an agent said. Metrics are written in the embedded
-    metric format, so that they need no API call: `Turns`, `FailedTurns`, `SpentMicroUsd` and
-    `TurnMilliseconds`, for a turn that makes a summary `CompactionFailures`, `NightFailures` for a
-    nightly run that failed, and `PriceFailures` for a price list that could not be fetched.
+    metric format, so that they need no API call: `SpentMicroUsd` for a turn that paid for models,
+    `CompactionFailures` for a summary that failed, `NightFailures` for a nightly run that failed,
+    and `PriceFailures` for a price list that could not be fetched. CloudWatch bills each metric in
+    hours in which it is sent; how long a turn took and how it ended are in its line of the log.
     """
 
     def __init__(self, service: str, level: int = logging.INFO) -> None:
@@ -91,18 +92,21 @@ class LambdaLog:
         )
         if not turn.status.is_end or turn.ended_at is None:
             return
-        log.info("turn ended: status=%s, attempts=%s", turn.status.value, turn.attempts)
         took = (turn.ended_at - turn.created_at).total_seconds() * 1_000
-        failed = turn.status is TurnStatus.FAILED
-        metrics = EphemeralMetrics(namespace="OpenCrab", service=self._service)
-        metrics.add_metric("Turns", MetricUnit.Count, 1)
-        metrics.add_metric("FailedTurns", MetricUnit.Count, int(failed))
-        metrics.add_metric("SpentMicroUsd", MetricUnit.Count, turn.spent)
-        metrics.add_metric("TurnMilliseconds", MetricUnit.Milliseconds, max(took, 0.0))
-        if turn.trigger is Trigger.COMPACTION:
-            in_vain = turn.status in {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
-            metrics.add_metric("CompactionFailures", MetricUnit.Count, int(in_vain))
-        metrics.flush_metrics()
+        log.info(
+            "turn ended: status=%s, attempts=%s, milliseconds=%.0f, spent_micro_usd=%s",
+            turn.status.value,
+            turn.attempts,
+            max(took, 0.0),
+            turn.spent,
+        )
+        if turn.spent:
+            metrics = EphemeralMetrics(namespace="OpenCrab", service=self._service)
+            metrics.add_metric("SpentMicroUsd", MetricUnit.Count, turn.spent)
+            metrics.flush_metrics()
+        in_vain = turn.status in {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
+        if turn.trigger is Trigger.COMPACTION and in_vain:
+            self.count("CompactionFailures")
 
     def count(self, name: str) -> None:
         """Count one rare event as a metric, which costs only in hours in which it is sent."""

@@ -55,7 +55,7 @@ def insight_events_of_session(
             failures += 1
             if failures >= TRIES:
                 raise
-        pause(AGAIN_SECONDS)
+        pause(max(AGAIN_SECONDS, terminal.client.retry_seconds))
 
 
 def _newest(terminal: Terminal, session_id: str) -> int:

@@ -150,11 +150,11 @@ export class Api {
   }
 
   /** Events of a stream until it ends; `lastId` continues after the last event that was seen. */
-  async *events(path, lastId, signal) {
+  async *events(path, lastId, signal, onRetry = (/** @type {number} */ _milliseconds) => {}) {
     const headers = { Accept: "text/event-stream" };
     if (lastId !== null) headers["Last-Event-ID"] = String(lastId);
     const answer = await this.#fetch("GET", path, { headers, signal });
-    yield* parseEvents(answer.body);
+    yield* parseEvents(answer.body, onRetry);
   }
 
   /** The error that a stream ended with. */
