@@ -23,8 +23,8 @@ VOCABULARY = 4_096
 SEED = 26
 TEMPLATE = Path(__file__).with_name("template.jinja")
 END, ANSWER, OPENS, CLOSES = "<|end|>", "<|assistant|>", "<tool_call>", "</tool_call>"
-USER, RETURNED = "<|user|>", "<|returned|>"
-SPECIAL = (END, "<|system|>", USER, ANSWER, "<|tool|>", RETURNED, OPENS, CLOSES)
+OFFERS, USER, RETURNED = "<|tools|>", "<|user|>", "<|returned|>"
+SPECIAL = (END, "<|system|>", OFFERS, USER, ANSWER, "<|tool|>", RETURNED, OPENS, CLOSES)
 BEGINNINGS = 16
 """Tokens that answers begin with."""
 
@@ -65,6 +65,7 @@ def make_model() -> tuple[dict[str, Fact], dict[str, Any]]:
         special=tuple(ids.values()),
         opens=ids[OPENS],
         closes=ids[CLOSES],
+        offers=ids[OFFERS],
         asks=ids[USER],
         returned=ids[RETURNED],
     )
