@@ -23,6 +23,7 @@ ENDED = {TurnStatus.COMPLETED, TurnStatus.IDLE, TurnStatus.EXHAUSTED, TurnStatus
 """What a turn may come to by what the model says; another end is a fault, or somebody's stop."""
 
 _CUT = "length"
+_READ: tuple[str, ...] = ("messages", "tools")
 Call = tuple[str, str]
 
 
@@ -50,7 +51,7 @@ def whole_calls(exchange: Exchange) -> Sequence[Call]:
 
 def prompt_tokens(server: LlamaServer, request: dict[str, Any]) -> int:
     """How many tokens the server makes of all that a request has for its model to read."""
-    read = {name: request[name] for name in ("messages", "tools") if name in request}
+    read: dict[str, Any] = {name: request[name] for name in _READ if name in request}
     prompt = _ask(server, "/apply-template", read)["prompt"]
     return len(_ask(server, "/tokenize", {"content": prompt, "parse_special": True})["tokens"])
 

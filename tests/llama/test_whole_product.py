@@ -154,7 +154,7 @@ def test_a_night_summarises_the_day_and_words_its_report(
     tmp_path: Path, large: LlamaServer, language: str
 ) -> None:
     every = {"OPENCRAB_MEMORY__COMPACT_EVERY_LINES": str(LINES)}
-    with whole(tmp_path, large, **every) as crab:
+    with whole(tmp_path, large, more=every) as crab:
         agent_id = crab.agent("Rowan", language, purpose="Keep my notes.")
         path = f"/agents/{agent_id}/llm/config"
         crab.running.call("PUT", path, {"aim": {"worded": True}})
@@ -167,7 +167,7 @@ def test_a_night_summarises_the_day_and_words_its_report(
         day = crab.exchanges
     now = SystemClock().now()
     ahead = DAY - (now - now.replace(hour=19, minute=0)).total_seconds()
-    with whole(tmp_path, large, seconds_ahead=ahead, earlier=day, **every) as crab:
+    with whole(tmp_path, large, seconds_ahead=ahead, earlier=day, more=every) as crab:
         report = f"opencrab workspace read Rowan reports/learning/{now:%Y-%m-%d}.md"
         crab.wait_for(lambda: crab.type(report)[0] == 0)
         crab.wait_for(lambda: crab.exchanges)

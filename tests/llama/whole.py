@@ -4,10 +4,11 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tests.integration.cli.forked import run_forked
@@ -112,7 +113,7 @@ def whole(
     *,
     seconds_ahead: float = 0,
     earlier: Sequence[Exchange] = (),
-    **more: str,
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Whole]:
     """Run it on a data folder until nobody needs it, `more` in its environment.
 
