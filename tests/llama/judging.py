@@ -42,6 +42,9 @@ def judge_wire(server: LlamaServer, exchanges: Iterable[Exchange]) -> None:
         }
         for name, arguments in whole_calls(exchange):
             jsonschema.validate(json.loads(arguments), schemas[name])
+        if "response_format" in exchange.request and exchange.finish != _CUT:
+            form = exchange.request["response_format"]["json_schema"]["schema"]
+            jsonschema.validate(json.loads(exchange.text), form)
 
 
 def whole_calls(exchange: Exchange) -> Sequence[Call]:

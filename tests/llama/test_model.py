@@ -1,5 +1,6 @@
 """The model that is made for the tests: every action of ours can be called, in both languages."""
 
+import json
 from collections.abc import Mapping
 
 import jsonschema
@@ -10,6 +11,7 @@ from opencrab.actions.registry import CORE
 from opencrab.adapters.providers.catalogue.detect import detect_servers_for_catalogue
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.skill_files import FileSkills
+from opencrab.domain.autonomy.instruction_answer import INSTRUCTION_ANSWER_SCHEMA
 from opencrab.domain.value import Language
 from opencrab.ports.models.model import ActionSchema, ChatMessage
 from tests.conftest import ROOT
@@ -91,3 +93,20 @@ def test_all_actions_at_once_are_offered_and_called(
         if called:
             return
     pytest.fail(f"it called nothing in {TRIES} answers")
+
+
+@each_language
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+def test_an_answer_has_the_form_that_its_schema_demands(
+    large: LlamaServer, transport: Transport, language: Language, *, stream: bool
+) -> None:
+    request = asked(
+        ChatMessage("user", WORDS[language], name="rin"),
+        max_output_tokens=800,
+        answer_schema=INSTRUCTION_ANSWER_SCHEMA,
+    )
+    model = OPENAI.model(large, transport, stream=stream)
+    answers = (model.chat(request, model.encode(request)) for _ in range(TRIES))
+    answer = next(each for each in answers if each.finish != OPENAI.length)
+    assert not answer.calls
+    jsonschema.validate(json.loads(answer.text), INSTRUCTION_ANSWER_SCHEMA)

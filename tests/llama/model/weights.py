@@ -18,9 +18,9 @@ HEAD = 64
 """Width of a head: 16 pairs that turn with the position, and 16 that do not."""
 
 CODE = 32
-RANK = 188
-SPECIALS = 9
-INNER = RANK + SPECIALS
+RANK = 186
+EXACT = 10
+INNER = RANK + EXACT
 WIDTH = 512
 STILL = 1e30
 SEED = 26
@@ -53,6 +53,7 @@ class Statistics:
     answers: Array
     calls: Array
     special: tuple[int, ...]
+    quote: int
     opens: int
     closes: int
     offers: int
@@ -66,7 +67,9 @@ def weights(found: Statistics) -> dict[str, Array]:
     size = len(found.answers)
     both = [_advantages(np, counts, found.special) for counts in (found.answers, found.calls)]
     often = np.concatenate([counts.sum(1) for counts in (found.answers, found.calls)])
-    left, right = _factors(np, np.vstack([each for each, _ in both]), often, found.special)
+    left, right = _factors(
+        np, np.vstack([each for each, _ in both]), often, (*found.special, found.quote)
+    )
     embedding = np.zeros((size, WIDTH), np.float32)
     embedding[:, ONE] = np.sqrt(WIDTH)
     embedding[:, OWN] = _codes(np, size, found.special)

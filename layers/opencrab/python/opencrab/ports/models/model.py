@@ -126,6 +126,8 @@ class ChatRequest:
 
     The last of `turns` changes from call to call; all before it stays the same and only grows.
     `require_action` requires a tool call as the answer; it has no effect without actions.
+    `answer_schema` is the JSON Schema of an answer without actions: servers that can hold a model
+    to it do so, others answer as the prompt says.
     """
 
     model: str
@@ -137,6 +139,7 @@ class ChatRequest:
     stop: tuple[str, ...] = ()
     timeout_seconds: float = 120.0
     require_action: bool = False
+    answer_schema: Mapping[str, Any] | None = None
 
 
 class _MakeMessage(Protocol):
@@ -167,6 +170,7 @@ class _MakeRequest(Protocol):
         temperature: float | None,
         stop: tuple[str, ...],
         timeout_seconds: float,
+        answer_schema: Mapping[str, Any] | None = None,
     ) -> ChatRequest: ...
 
 
