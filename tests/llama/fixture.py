@@ -32,7 +32,7 @@ def start_model() -> StartLlama:
     if not (environment / ".model").is_file():
         pytest.skip("no model with a context of 32,768 tokens: run `make setup`")
     python, model = environment / "bin" / "python", environment / "model.gguf"
-    return partial(running, python, model, context_tokens=32_768)
+    return partial(running, python, model, context_tokens=32_768, dry=True)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.domain.turn.turn import TurnStatus
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.ports.home import Home
 from tests.llama.relay import Exchange
 from tests.llama.server import LlamaServer
@@ -23,6 +23,7 @@ ENDED = {TurnStatus.COMPLETED, TurnStatus.IDLE, TurnStatus.EXHAUSTED, TurnStatus
 """What a turn may come to by what the model says; another end is a fault, or somebody's stop."""
 
 _CUT = "length"
+_READ: tuple[str, ...] = ("messages", "tools")
 Call = tuple[str, str]
 
 
@@ -41,6 +42,9 @@ def judge_wire(server: LlamaServer, exchanges: Iterable[Exchange]) -> None:
         }
         for name, arguments in whole_calls(exchange):
             jsonschema.validate(json.loads(arguments), schemas[name])
+        if "response_format" in exchange.request and exchange.finish != _CUT:
+            form = exchange.request["response_format"]["json_schema"]["schema"]
+            jsonschema.validate(json.loads(exchange.text), form)
 
 
 def whole_calls(exchange: Exchange) -> Sequence[Call]:
@@ -50,7 +54,7 @@ def whole_calls(exchange: Exchange) -> Sequence[Call]:
 
 def prompt_tokens(server: LlamaServer, request: dict[str, Any]) -> int:
     """How many tokens the server makes of all that a request has for its model to read."""
-    read = {name: request[name] for name in ("messages", "tools") if name in request}
+    read: dict[str, Any] = {name: request[name] for name in _READ if name in request}
     prompt = _ask(server, "/apply-template", read)["prompt"]
     return len(_ask(server, "/tokenize", {"content": prompt, "parse_special": True})["tokens"])
 
@@ -96,7 +100,7 @@ def _judge_journal(home: Home, turns: set[str], exchanges: Sequence[Exchange]) -
     made, asked = Counter[Call](), 0
     for turn_id in turns:
         recorded = home.journal.load(turn_id)
-        assert recorded.turn.status in ENDED or recorded.turn.stop is not None, recorded.turn
+        assert _is_no_fault(recorded.turn), recorded.turn
         intents = [each for each in recorded.records if isinstance(each, ModelIntent)]
         results = [each for each in recorded.records if isinstance(each, ModelResult)]
         assert len(intents) == len(results)
@@ -110,6 +114,12 @@ def _judge_journal(home: Home, turns: set[str], exchanges: Sequence[Exchange]) -
     sent = (call for each in exchanges if each.is_whole for call in whole_calls(each))
     wired = Counter((name, _canonical(json.loads(arguments))) for name, arguments in sent)
     assert wired <= made
+
+
+def _is_no_fault(turn: Turn) -> bool:
+    """Whether a turn ended as it may; a summary is refused if the model's words are none."""
+    is_summary = turn.trigger is Trigger.COMPACTION and turn.status is TurnStatus.FAILED
+    return turn.status in ENDED or turn.stop is not None or is_summary
 
 
 def _canonical(arguments: Any) -> str:

@@ -62,6 +62,12 @@ class Exchange:
         return next(str(end) for end in ends if end)
 
     @property
+    def text(self) -> str:
+        """The answer's text."""
+        said = (choice.get("delta") or choice.get("message") or {} for choice in self._choices)
+        return "".join(each.get("content") or "" for each in said)
+
+    @property
     def calls(self) -> list[tuple[str, str]]:
         """Name and arguments of each tool call, as they are written."""
         calls = list[tuple[str, str]]()

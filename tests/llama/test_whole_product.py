@@ -16,7 +16,7 @@ from tests.docs.page import SHELL, read_page
 from tests.llama.relay import Exchange
 from tests.llama.server import LlamaServer
 from tests.llama.whole import Whole, whole
-from tests.soak import count
+from tests.soak import SOAK, count
 
 pytest_plugins = ["tests.llama.fixture"]
 
@@ -149,29 +149,32 @@ def test_three_agents_discuss_until_it_ends_and_an_outcome_is_asked_for(
 
 
 @patient
-@both_languages
-def test_a_night_summarises_the_day_and_words_its_report(
+@pytest.mark.parametrize("language", ["en", "ja"] if SOAK else ["ja"])
+def test_a_night_summarises_the_day_words_its_report_and_plans_instructions(
     tmp_path: Path, large: LlamaServer, language: str
 ) -> None:
     every = {"OPENCRAB_MEMORY__COMPACT_EVERY_LINES": str(LINES)}
-    with whole(tmp_path, large, **every) as crab:
+    with whole(tmp_path, large, more=every) as crab:
         agent_id = crab.agent("Rowan", language, purpose="Keep my notes.")
         path = f"/agents/{agent_id}/llm/config"
-        config = crab.running.call("GET", path)["config"]
-        aim = {**config["aim"], "worded": True}
-        crab.running.call("PUT", path, {**config, "aim": aim})
+        crab.running.call("PUT", path, {"aim": {"worded": True}})
         session = crab.running.call("POST", "/sessions", {"participants": [agent_id]})["id"]
+        code, said = crab.type('opencrab heartbeats set Rowan --instructions "Write hello.md: 蟹"')
+        assert code == 0, said
         lines = f"/sessions/{session}/messages?limit=100"
         while len(crab.running.call("GET", lines)["items"]) < LINES:
             crab.running.say(session, "今日の話をして。 Tell me of your day.", wait=60)
         status = f"/agents/{agent_id}/memory/status"
         crab.wait_for(lambda: _summarised(crab.running.call("GET", status)))
+        day = crab.exchanges
     now = SystemClock().now()
     ahead = DAY - (now - now.replace(hour=19, minute=0)).total_seconds()
-    with whole(tmp_path, large, seconds_ahead=ahead, **every) as crab:
+    with whole(tmp_path, large, seconds_ahead=ahead, earlier=day, more=every) as crab:
         report = f"opencrab workspace read Rowan reports/learning/{now:%Y-%m-%d}.md"
         crab.wait_for(lambda: crab.type(report)[0] == 0)
-        crab.wait_for(lambda: crab.exchanges)
+        plan = f"/agents/{agent_id}/instruction-plan"
+        crab.wait_for(lambda: _is_answered(crab.running.call("GET", plan)))
+        assert any("response_format" in each.request for each in crab.exchanges)
         code, shown = crab.type("opencrab learning changes Rowan")
         assert code == 0, shown
 
@@ -179,3 +182,8 @@ def test_a_night_summarises_the_day_and_words_its_report(
 def _summarised(status: dict[str, Any]) -> bool:
     """Whether a summary was stored, or what the model said was counted as none."""
     return any(each["summarised"] or each["failures"] for each in status["sessions"])
+
+
+def _is_answered(plan: dict[str, Any]) -> bool:
+    """Whether the model's plan was taken, or refused with a reason."""
+    return plan["state"] == "planned" or bool(plan["why"])

@@ -4,10 +4,11 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tests.integration.cli.forked import run_forked
@@ -18,7 +19,13 @@ from tests.running import KEY, OPENCRAB, Server, server
 
 ADDRESS = "OPENCRAB_LLM__PROVIDERS__LLAMACPP__BASE_URL"
 _LOCALES = {"en": "en_US.UTF-8", "ja": "ja_JP.UTF-8"}
-_NOWHERE = "http://127.0.0.1:9"
+_ALONE = {
+    "OPENCRAB_LLM__PROVIDERS__OLLAMA__BASE_URL": "http://127.0.0.1:9",
+    "OPENCRAB_LLM__PRICES_URL": "",
+    **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY"), ""),
+}
+"""No other model, and no price list: whoever tests may have keys."""
+
 _PATIENCE = 120.0
 
 
@@ -101,25 +108,26 @@ class Whole:
 
 @contextmanager
 def whole(
-    folder: Path, model: LlamaServer, *, seconds_ahead: float = 0, **more: str
+    folder: Path,
+    model: LlamaServer,
+    *,
+    seconds_ahead: float = 0,
+    earlier: Sequence[Exchange] = (),
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Whole]:
     """Run it on a data folder until nobody needs it, `more` in its environment.
 
-    At its end all that it asked is judged.
+    At its end all is judged that it asked, now and earlier.
     """
     data = folder / "data"
     with relay_to(model.url) as relay:
         ahead = (sys.executable, "-m", "tests.integration.local.shifted", str(seconds_ahead))
         command = ahead if seconds_ahead else (str(OPENCRAB),)
-        settings = {
-            ADDRESS: relay.url,
-            "OPENCRAB_LLM__PROVIDERS__OLLAMA__BASE_URL": _NOWHERE,
-            **more,
-        }
+        settings = {ADDRESS: relay.url, **_ALONE, **more}
         with server(data, opencrab=command, more=settings) as running:
             one = Whole(data, model, relay, running)
             yield one
             one.wait_until_quiet()
             one.judge()
             agents = one.agents()
-    judge_home(data, agents, sorted(one.turns), one.exchanges)
+    judge_home(data, agents, sorted(one.turns), [*earlier, *one.exchanges])

@@ -23,13 +23,16 @@ VOCABULARY = 4_096
 SEED = 26
 TEMPLATE = Path(__file__).with_name("template.jinja")
 END, ANSWER, OPENS, CLOSES = "<|end|>", "<|assistant|>", "<tool_call>", "</tool_call>"
-USER, RETURNED = "<|user|>", "<|returned|>"
-SPECIAL = (END, "<|system|>", USER, ANSWER, "<|tool|>", RETURNED, OPENS, CLOSES)
+OFFERS, USER, RETURNED = "<|tools|>", "<|user|>", "<|returned|>"
+SPECIAL = (END, "<|system|>", OFFERS, USER, ANSWER, "<|tool|>", RETURNED, OPENS, CLOSES)
 BEGINNINGS = 16
 """Tokens that answers begin with."""
 
 CALLING = 0.4
 """Share of calls in the beginnings of answers, where there are no results of calls."""
+
+QUOTE, QUOTING = '"', 0.15
+"""Quotes for each end of a sentence, by which strings end where an answer must be JSON."""
 
 THINKING = 0.1
 """Calls for each end of a sentence: of an answer that says first what it does."""
@@ -56,15 +59,17 @@ def make_model() -> tuple[dict[str, Fact], dict[str, Any]]:
     calls = list(corpus.calls(ROOT, corpus.words(answers), SEED))
     tokenizer = Tokenizer([*texts, *answers, *calls], VOCABULARY - len(SPECIAL))
     tokens = [*tokenizer.tokens, *SPECIAL]
-    ids = {name: tokens.index(name) for name in SPECIAL}
+    ids = {name: tokens.index(name) for name in (*SPECIAL, QUOTE)}
     spoken = [[*tokenizer.encode(answer), ids[END]] for answer in answers]
     called = [tokenizer.encode(call) for call in calls]
     found = Statistics(
         answers=_followers(len(tokens), _answers(spoken, len(called), ids)),
         calls=_followers(len(tokens), ([ids[OPENS], *call, ids[CLOSES]] for call in called)),
-        special=tuple(ids.values()),
+        special=tuple(ids[name] for name in SPECIAL),
+        quote=ids[QUOTE],
         opens=ids[OPENS],
         closes=ids[CLOSES],
+        offers=ids[OFFERS],
         asks=ids[USER],
         returned=ids[RETURNED],
     )
@@ -83,6 +88,7 @@ def _answers(spoken: Sequence[list[int]], calls: int, ids: dict[str, int]) -> It
     ends = Counter(answer[-2] for answer in spoken)
     for token, times in ends.items():
         yield from ([token, ids[OPENS]] for _ in range(round(times * THINKING)))
+        yield from ([token, ids[QUOTE]] for _ in range(max(round(times * QUOTING), 1)))
 
 
 def _followers(size: int, rows: Iterable[list[int]]) -> Any:

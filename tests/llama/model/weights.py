@@ -18,16 +18,16 @@ HEAD = 64
 """Width of a head: 16 pairs that turn with the position, and 16 that do not."""
 
 CODE = 32
-RANK = 192
-SPECIALS = 8
-INNER = RANK + SPECIALS
+RANK = 186
+EXACT = 10
+INNER = RANK + EXACT
 WIDTH = 512
 STILL = 1e30
 SEED = 26
 
 # Where things lie in the stream that all layers read and write.
-ONE, TAG, SIGN, OPEN, IN_CALL, SAID, RESULT, DONE = range(8)
-OWN, PREVIOUS, COPIED = (slice(at, at + CODE) for at in (8, 8 + CODE, 8 + 2 * CODE))
+ONE, TAG, SIGN, OPEN, IN_CALL, OFFER, OFFERED, HAS_TOOLS, SAID, RESULT, DONE = range(11)
+OWN, PREVIOUS, COPIED = (slice(at, at + CODE) for at in (16, 48, 80))
 NEXT = slice(112, 112 + INNER)
 CHANGE = slice(112 + INNER, 112 + 2 * INNER)
 
@@ -36,6 +36,9 @@ COPYING = 3.0
 
 CONTENTED = 3.0
 """How much less likely, in nats, a call is the more of all that was said are results of calls."""
+
+UNARMED = 14.0
+"""How much less likely, in nats, a call is where no tools are offered."""
 
 _RARE = 1e-6
 _SHARP_PLACE, _SHARP_CODE, _SHARP_TAG = 60.0, 30.0, 30.0
@@ -50,8 +53,10 @@ class Statistics:
     answers: Array
     calls: Array
     special: tuple[int, ...]
+    quote: int
     opens: int
     closes: int
+    offers: int
     asks: int
     returned: int
 
@@ -62,7 +67,9 @@ def weights(found: Statistics) -> dict[str, Array]:
     size = len(found.answers)
     both = [_advantages(np, counts, found.special) for counts in (found.answers, found.calls)]
     often = np.concatenate([counts.sum(1) for counts in (found.answers, found.calls)])
-    left, right = _factors(np, np.vstack([each for each, _ in both]), often, found.special)
+    left, right = _factors(
+        np, np.vstack([each for each, _ in both]), often, (*found.special, found.quote)
+    )
     embedding = np.zeros((size, WIDTH), np.float32)
     embedding[:, ONE] = np.sqrt(WIDTH)
     embedding[:, OWN] = _codes(np, size, found.special)
@@ -70,6 +77,7 @@ def weights(found: Statistics) -> dict[str, Array]:
     embedding[:, CHANGE] = left[size:] - left[:size]
     embedding[found.opens, [TAG, SIGN]] = 1.0, 1.0
     embedding[found.closes, [TAG, SIGN]] = 1.0, -1.0
+    embedding[found.offers, [TAG, OFFER]] = 1.0
     embedding[[found.asks, found.returned], SAID] = 1.0
     embedding[found.returned, RESULT] = 1.0
     output = np.zeros((size, WIDTH), np.float32)
@@ -78,13 +86,15 @@ def weights(found: Statistics) -> dict[str, Array]:
     output[:, IN_CALL] = prior_of_calls - prior
     output[:, NEXT] = right
     output[found.opens, DONE] = -CONTENTED
+    output[found.opens, ONE] -= UNARMED / np.sqrt(WIDTH)
+    output[found.opens, HAS_TOOLS] = UNARMED
     output[:, COPIED] = COPYING * embedding[:, OWN]
     turning = 1.0 + 1.7 * np.modf(np.arange(1, 17) * (np.sqrt(5) - 1) / 2)[0]
     factors = np.concatenate([1 / turning, np.full(16, STILL)])
     return {
         "token_embd.weight": embedding,
         "rope_freqs.weight": factors,
-        **_layer(np, 0, _look_back(np, turning), _remember_call(np)),
+        **_layer(np, 0, _look_back(np, turning), _remember_tags(np)),
         **_layer(np, 1, _copy(np), _continue_call(np)),
         "output_norm.weight": np.ones(WIDTH),
         "output.weight": output,
@@ -145,7 +155,10 @@ def _layer(np: Any, number: int, heads: dict[str, Array], inner: dict[str, Array
 
 
 def _look_back(np: Any, turning: Array) -> dict[str, Array]:
-    """Head 0: what is the token before this one. Head 1: were more calls opened than closed."""
+    """Head 0: what is the token before this one.
+
+    Head 1: were more calls opened than closed, and were tools offered.
+    """
     query, key, value = (np.zeros((2 * HEAD, WIDTH)) for _ in range(3))
     output = np.zeros((WIDTH, 2 * HEAD))
     one = 1 / np.sqrt(WIDTH)
@@ -158,19 +171,21 @@ def _look_back(np: Any, turning: Array) -> dict[str, Array]:
     query[2 * HEAD - 1, ONE] = _SHARP_TAG * np.sqrt(HEAD) * one
     key[2 * HEAD - 1, TAG] = 1.0
     value[HEAD, SIGN] = output[OPEN, HEAD] = 1.0
+    value[HEAD + 1, OFFER] = output[OFFERED, HEAD + 1] = 1.0
     return {"attn_q": query, "attn_k": key, "attn_v": value, "attn_output": output}
 
 
-def _remember_call(np: Any) -> dict[str, Array]:
-    """Make 1 of any share of calls that is still open, and 0 of none."""
+def _remember_tags(np: Any) -> dict[str, Array]:
+    """Make 1 of any share of calls that is still open, or of tools offered, and 0 of none."""
     gate, up = (np.zeros((INNER, WIDTH)) for _ in range(2))
     down = np.zeros((WIDTH, INNER))
     one, steep = 1 / np.sqrt(WIDTH), 40.0
-    share = 1 / (2 * _CALLS + 1)
-    gate[:2, OPEN] = 2 * steep / share
-    gate[:2, ONE] = -one * steep * np.array([0.5, 1.5])
-    up[:2, ONE] = one
-    down[IN_CALL, :2] = np.array([1, -1]) / steep
+    for number, (share, sure) in enumerate(((OPEN, IN_CALL), (OFFERED, HAS_TOOLS))):
+        pair = slice(2 * number, 2 * number + 2)
+        gate[pair, share] = 2 * steep * (2 * _CALLS + 2)
+        gate[pair, ONE] = -one * steep * np.array([0.5, 1.5])
+        up[pair, ONE] = one
+        down[sure, pair] = np.array([1, -1]) / steep
     return {"ffn_gate": gate, "ffn_up": up, "ffn_down": down}
 
 

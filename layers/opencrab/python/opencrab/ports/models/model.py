@@ -126,7 +126,9 @@ class ChatRequest:
 
     The last of `turns` changes from call to call; all before it stays the same and only grows.
     `require_action` requires a tool call as the answer; it has no effect without actions. The
-    engine leaves out what the model does not accept (`sampling_of_call`).
+    engine leaves out what the model does not accept (`sampling_of_call`). `answer_schema` is the
+    JSON Schema of an answer without actions: servers that can hold a model to it do so, others
+    answer as the prompt says.
     """
 
     model: str
@@ -140,6 +142,7 @@ class ChatRequest:
     require_action: bool = False
     top_p: float | None = None
     reasoning_effort: str | None = None
+    answer_schema: Mapping[str, Any] | None = None
 
 
 class _MakeMessage(Protocol):
@@ -169,6 +172,7 @@ class _MakeRequest(Protocol):
         max_output_tokens: int,
         stop: tuple[str, ...],
         timeout_seconds: float,
+        answer_schema: Mapping[str, Any] | None = None,
         **sampling: Any,
     ) -> ChatRequest: ...
 

@@ -1,5 +1,8 @@
 """Question: the request of a background turn, one message without actions."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
@@ -23,8 +26,12 @@ def single_question_prompt_request(
     system: PromptText,
     question: PromptText,
     output: int,
+    answer_schema: Mapping[str, Any] | None = None,
 ) -> ChatRequest:
-    """Return the request for an answer of `output` tokens; raises Invalid if it is too long."""
+    """Return the request for an answer of `output` tokens, in the form of a JSON Schema if given.
+
+    Raises Invalid if it is too long.
+    """
     most, needed = prompt_input_token_limit(info, output), estimated_tokens(system + question)
     if needed > most:
         raise Invalid(
@@ -39,5 +46,6 @@ def single_question_prompt_request(
         max_output_tokens=output,
         stop=manner.stop,
         timeout_seconds=min(manner.timeout_seconds, work.runtime.rules.model_timeout_seconds),
+        answer_schema=answer_schema,
         **sampling_of_call(info, manner),
     )
