@@ -6,13 +6,6 @@ from datetime import datetime
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.event import HAPPENING, MOST
-from opencrab.domain.autonomy.heartbeat_gate import LOGGED
-from opencrab.domain.autonomy.heartbeat_outcome import (
-    ACTIONS,
-    BEAT_RESULT,
-    HeartbeatOutcome,
-    heartbeat_decision_of_turn,
-)
 from opencrab.domain.autonomy.vital_signs import (
     CHANNELS,
     REST,
@@ -107,6 +100,15 @@ def _outcome_of_heartbeat(
     begun = stored is not None and stored.read(VitalSigns).turn_id == turn.id
     if turn.trigger is not Trigger.HEARTBEAT and not begun:
         return None
+    # Most workers run no turn of a heartbeat.
+    from opencrab.domain.autonomy.heartbeat_gate import LOGGED  # noqa: PLC0415
+    from opencrab.domain.autonomy.heartbeat_outcome import (  # noqa: PLC0415
+        ACTIONS,
+        BEAT_RESULT,
+        HeartbeatOutcome,
+        heartbeat_decision_of_turn,
+    )
+
     now, names = work.runtime.clock.now(), tuple(sorted(_succeeded_actions(work)))
     decision = heartbeat_decision_of_turn(
         names, spoke=ending.has_spoken, has_acted=bool(work.receipts)
