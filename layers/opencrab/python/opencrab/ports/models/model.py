@@ -126,7 +126,8 @@ class ChatRequest:
 
     The last of `turns` changes from call to call; all before it stays the same and only grows.
     `require_action` requires a tool call as the answer; it has no effect without actions. The
-    engine leaves out what the model does not accept (`sampling_of_call`).
+    engine leaves out what the model does not accept (`sampling_of_call`). `reuse_seconds` is when
+    the next request with the same beginning is expected; None if that is not known.
     """
 
     model: str
@@ -140,6 +141,7 @@ class ChatRequest:
     require_action: bool = False
     top_p: float | None = None
     reasoning_effort: str | None = None
+    reuse_seconds: float | None = None
 
 
 class _MakeMessage(Protocol):
@@ -169,7 +171,7 @@ class _MakeRequest(Protocol):
         max_output_tokens: int,
         stop: tuple[str, ...],
         timeout_seconds: float,
-        **sampling: Any,
+        **details: Any,
     ) -> ChatRequest: ...
 
 
