@@ -6,7 +6,7 @@ the message that is due. Everything after that transaction is safe to repeat.
 
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,6 +16,7 @@ from functools import cache
 from pydantic import ValidationError
 
 from opencrab.domain.autonomy.heartbeat_gate import BEAT
+from opencrab.domain.autonomy.heartbeat_outcome import BEAT_RESULT, HeartbeatOutcome
 from opencrab.domain.autonomy.vital_signs import (
     NO_HEARTBEAT,
     VITALS,
@@ -222,6 +223,15 @@ def heartbeat_log(
 ) -> tuple[Document, ...]:
     """Return a page of an agent's heartbeats that had a reason, newest first, as documents."""
     return facts.page(agent_id, BEAT, after=after, limit=limit, newest_first=True)
+
+
+def heartbeat_outcomes(
+    facts: Documents, agent_id: str, turn_ids: Iterable[str]
+) -> dict[str, HeartbeatOutcome]:
+    """Return what came of heartbeats by the turns that they began, for those that have ended."""
+    names = [(BEAT_RESULT, each) for each in turn_ids]
+    found = facts.get_many(agent_id, *names) if names else ()
+    return {fact.id: fact.read(HeartbeatOutcome) for fact in found}
 
 
 def _sweep_due_heartbeats(

@@ -15,6 +15,7 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import learned_skill_pin
+from opencrab.domain.learning.skill_title import learned_skill_title
 from opencrab.domain.learning.treatment_effect import SkillEffect, trial_effects_of_skill
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value
@@ -52,6 +53,7 @@ class MeasuredSkill(Value):
     """
 
     name: str
+    title: str
     status: SkillStatus
     waits: bool
     source_type: SourceType
@@ -114,6 +116,7 @@ def analytics_of_skill(
     on_trial = skill.status is SkillStatus.CANDIDATE
     return MeasuredSkill(
         name=skill.name,
+        title=learned_skill_title(skill.name, skill.description),
         status=skill.status,
         waits=skill.waits,
         source_type=skill.source_type,

@@ -128,7 +128,8 @@ class ChatRequest:
     `require_action` requires a tool call as the answer; it has no effect without actions. The
     engine leaves out what the model does not accept (`sampling_of_call`). `answer_schema` is the
     JSON Schema of an answer without actions: servers that can hold a model to it do so, others
-    answer as the prompt says.
+    answer as the prompt says. `reuse_seconds` is when the next request with the same beginning is
+    expected; None if that is not known.
     """
 
     model: str
@@ -143,6 +144,7 @@ class ChatRequest:
     top_p: float | None = None
     reasoning_effort: str | None = None
     answer_schema: Mapping[str, Any] | None = None
+    reuse_seconds: float | None = None
 
 
 class _MakeMessage(Protocol):
@@ -172,8 +174,7 @@ class _MakeRequest(Protocol):
         max_output_tokens: int,
         stop: tuple[str, ...],
         timeout_seconds: float,
-        answer_schema: Mapping[str, Any] | None = None,
-        **sampling: Any,
+        **details: Any,
     ) -> ChatRequest: ...
 
 

@@ -8,6 +8,7 @@ import json
 import re
 from typing import Any
 
+from opencrab.adapters.providers.anthropic.cache_lifetime import anthropic_cache_marks
 from opencrab.adapters.providers.anthropic.replay import (
     anthropic_history_is_append_only,
     anthropic_replay_blocks,
@@ -31,8 +32,6 @@ _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_TOOL_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _TOOL_NAME_LENGTH = 64
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-_LONG = {"type": "ephemeral", "ttl": "1h"}
-_SHORT = {"type": "ephemeral", "ttl": "5m"}
 _MOST_TEMPERATURE = 1.0
 _NOTHING = "…"
 """What is said where Anthropic wants words and nobody has said any."""
@@ -43,12 +42,13 @@ _NO_RESULT = "no result is known"
 def anthropic_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
     """Build the request body; parts with the longer cache lifetime come first."""
     model = anthropic_tool_name(request.model)
+    fixed, history = anthropic_cache_marks(info.price, request.reuse_seconds)
     tools = [_tool(action) for action in request.actions] if info.functions else []
     body: dict[str, Any] = {"model": model, "max_tokens": request.max_output_tokens}
     if stream:
         body["stream"] = True
     if tools:
-        tools[-1]["cache_control"] = _LONG
+        tools[-1]["cache_control"] = fixed
         body["tools"] = tools
         if request.require_action and not anthropic_history_is_append_only(model):
             body["tool_choice"] = {"type": "any"}
@@ -58,8 +58,9 @@ def anthropic_request(request: ChatRequest, info: ModelInfo, *, stream: bool) ->
         body.pop("tool_choice", None)
     body |= thinking
     if request.system.strip():
-        body["system"] = [{"type": "text", "text": request.system, "cache_control": _LONG}]
-    body["messages"] = _messages(request, model, tools=bool(tools), vision=info.vision)
+        body["system"] = [{"type": "text", "text": request.system, "cache_control": fixed}]
+    conversation = _Conversation(model, tools=bool(tools), vision=info.vision)
+    body["messages"] = _messages(request, conversation, history)
     stop = [words for words in request.stop if words.strip() and info.stop]
     if stop:
         body["stop_sequences"] = stop
@@ -115,12 +116,11 @@ def _tool(action: ActionSchema) -> dict[str, Any]:
 
 
 def _messages(
-    request: ChatRequest, model: str, *, tools: bool, vision: bool
+    request: ChatRequest, conversation: "_Conversation", mark: Block
 ) -> list[dict[str, Any]]:
-    conversation = _Conversation(model, tools=tools, vision=vision)
     for turn in request.turns[:-1]:
         conversation.add(turn)
-    conversation.mark()
+    conversation.mark(mark)
     for turn in request.turns[-1:]:
         conversation.add(turn)
     return conversation.ended()
@@ -152,12 +152,12 @@ class _Conversation:
             self._settle()
             self._put("assistant", self._answer(turn))
 
-    def mark(self) -> None:
+    def mark(self, mark: Block) -> None:
         """Set a cache breakpoint on the last block that is not thinking."""
         blocks = self._messages[-1]["content"] if self._messages else []
         for block in reversed(blocks):
             if block["type"] not in {"thinking", "redacted_thinking"}:
-                block["cache_control"] = _SHORT
+                block["cache_control"] = mark
                 return
 
     def ended(self) -> list[dict[str, Any]]:

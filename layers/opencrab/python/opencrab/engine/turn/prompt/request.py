@@ -38,6 +38,7 @@ from opencrab.engine.turn.prompt.history import (
     prompt_call_arguments,
     prompt_history_that_fits,
     prompt_history_tokens,
+    prompt_reuse_seconds,
 )
 from opencrab.engine.turn.prompt.surroundings import prompt_orientation_text
 from opencrab.engine.turn.prompt.system_text import (
@@ -120,6 +121,7 @@ def build_turn_prompt_request(
         max_output_tokens=output,
         stop=manner.stop,
         timeout_seconds=min(manner.timeout_seconds, rules.model_timeout_seconds),
+        reuse_seconds=prompt_reuse_seconds(work),
         **sampling_of_call(info, manner),
     )
 

@@ -158,7 +158,11 @@ class Client:
         response = self._request("GET", parts, query={**query, "after": after}, headers=headers)
         kind = response.headers.get("Content-Type", "")
         if response.is_success and "ndjson" in kind:
-            return response.text, response.headers.get("X-OpenCrab-Next-Cursor", after)
+            following = response.headers.get("X-OpenCrab-Next-Cursor")
+            if following is None and response.text:
+                # Without it the next part would be this one again, without end.
+                raise self._unavailable("cursor_dropped", url=self.address.url)
+            return response.text, following or after
         if response.is_success and "zip" in kind:
             # Its export has no parts yet.
             raise self._unavailable("older_server", url=self.address.url)
