@@ -73,17 +73,19 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
     from opencrab.bootstrap.local.backup import scheduled_backups_of_local_server
     from opencrab.bootstrap.local.model_watch import watch_for_local_model_server
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
-    from opencrab.bootstrap.secret_store import encrypt_local_secrets, local_secret_store
+    from opencrab.bootstrap.own_providers import SettingsWithOwnProviders
+    from opencrab.bootstrap.secret_store import encrypted_local_secrets
 
     os.umask(0o077)
     data = options.data
-    secrets = local_secret_store(data)
-    encrypt_local_secrets(secrets)
-    thinking = models_of_local_server(secrets, options.provider, local.load)
+    secrets = encrypted_local_secrets(data)
+    own = SettingsWithOwnProviders(local.load)
+    thinking = models_of_local_server(secrets, options.provider, own.load)
     database = open_sqlite_database(data)
     network = Network()
     try:
         runtime = _runtime(local, configured, database, thinking, secrets, network=network)
+        own.follow(runtime.home.facts)
         key_file = _owner_key_file(runtime, local, str(configured.get("owner.name")))
         place = _place(options, port, page, key_file)
         with scheduled_backups_of_local_server(configured, data, runtime.clock) as backups:
