@@ -124,7 +124,6 @@ validate: .venv/.dev .venv-template/.ready ## Check the templates, before and af
 
 # Looks before it builds; asks only the first time. The owner's key stays on this computer. CONFIG=file is the
 # settings file to upload; else ~/.config/opencrab/aws-STAGE.toml, or config.toml beside it.
-deploy: export CONFIG := $(CONFIG)
 deploy: .venv-sam/.ready $(RUNNABLE) ## Build and deploy to AWS (ARGS="--stage prod")
 	@.venv-sam/bin/python -m infra.deploy --check $(ARGS)
 	@$(MAKE) --no-print-directory build ARGS=

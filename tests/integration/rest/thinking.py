@@ -124,6 +124,9 @@ class Thinking:
         models = ("rules",) if provider == "scripted" else ("llama", "かに")
         return ProviderHealth(ok=True, latency_ms=3, models=models)
 
+    def check_new(self, name: str, base_url: str) -> None:
+        """Allow every address."""
+
     def readiness(
         self,
         providers: Iterable[str] | None = None,

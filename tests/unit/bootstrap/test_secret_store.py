@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from opencrab.bootstrap.secret_store import (
-    encrypt_local_secrets,
+    encrypted_local_secrets,
     local_keyring,
-    local_secret_store,
     local_secrets_key_file,
 )
 
@@ -36,8 +35,7 @@ def test_a_start_encrypts_and_goes_on_where_it_cannot(
         place.write_text("no folder", encoding="utf-8")
     monkeypatch.setenv("OPENCRAB_SECRETS_KEY_FILE", str(place / "secrets.key"))
     (tmp_path / "secrets.json").write_text(json.dumps({"A": "sk-plain"}), encoding="utf-8")
-    secrets = local_secret_store(tmp_path)
-    encrypt_local_secrets(secrets)
+    secrets = encrypted_local_secrets(tmp_path)
     assert secrets.get("A") == "sk-plain"
     written = (tmp_path / "secrets.json").read_text(encoding="utf-8")
     assert ("sk-plain" in written) is not is_writable

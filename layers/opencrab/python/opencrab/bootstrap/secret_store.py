@@ -21,12 +21,17 @@ def local_secret_store(data: Path) -> FileSecrets:
     return FileSecrets(data, cipher=SecretCipher(local_secrets_key_file(), local_keyring))
 
 
-def encrypt_local_secrets(secrets: FileSecrets) -> None:
-    """Encrypt what an earlier release or a person stored in plain; without a key it stays so."""
+def encrypted_local_secrets(data: Path) -> FileSecrets:
+    """Return the secrets of a data folder, after encrypting what is stored there in plain.
+
+    An earlier release or a person stored that. Without a usable key it stays as it is.
+    """
+    secrets = local_secret_store(data)
     try:
         secrets.encrypt_stored()
     except OpenCrabError as error:
         log.warning("stored keys are not encrypted: %s", error.message)
+    return secrets
 
 
 def local_secrets_key_file() -> Path:

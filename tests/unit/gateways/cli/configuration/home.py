@@ -1,10 +1,12 @@
 """A home folder with settings files, and the commands of whoever lives there."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 from typer.testing import CliRunner
 
 from opencrab.adapters.local_files.secret_cipher import SecretCipher
@@ -16,6 +18,7 @@ from opencrab.bootstrap.local.doctor import (
 )
 from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
+from opencrab.ports.installation.deployed_settings import DeployedSettings
 from opencrab.settings import load_settings
 
 
@@ -28,6 +31,8 @@ class Home:
     out: str = ""
     err: str = ""
     before: tuple[str, ...] = ("config",)
+    stages: Callable[[], DeployedSettings] | None = None
+    transport: httpx.BaseTransport | None = None
 
     @property
     def file(self) -> Path:
@@ -47,7 +52,9 @@ class Home:
         options = Options(
             configuration=lambda places: LocalConfiguration(
                 places, check_local_settings_together, probe_local_provider
-            )
+            ),
+            deployed_settings=self.stages,
+            transport=self.transport,
         )
         environment: dict[str, str | None] = {
             **dict.fromkeys(load_settings({}, {}).absent.values()),

@@ -83,7 +83,9 @@ def settings_object_in_bucket(
         environment.get("AWS_SESSION_TOKEN", ""),
     )
     domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    special = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
+    special = environment.get(f"AWS_ENDPOINT_URL_{_SERVICE.upper()}") or environment.get(
+        "AWS_ENDPOINT_URL"
+    )
     # A name with a dot fits no certificate of S3's, and another server knows no names of buckets.
     if special or "." in bucket:
         url, path = special or f"https://s3.{region}.{domain}", f"/{bucket}/{key}"

@@ -28,6 +28,7 @@ from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelS
 from opencrab.adapters.providers.catalogue.model_info import catalogue_model_info, known_model_info
 from opencrab.adapters.providers.readiness import ProviderReadiness
 from opencrab.adapters.providers.transport.exchange import Transport
+from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing, Use
@@ -169,6 +170,9 @@ class ProviderModels:
     def check(self, preferences: Preferences) -> None:
         check_catalogue_preferences(self._current().settings, preferences)
 
+    def check_new(self, name: str, base_url: str) -> None:
+        checked_wire_base_url(base_url, provider=name)
+
     def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
         known = {each.name: each for each in self._known(self._current())}
         if provider not in known:
@@ -214,7 +218,8 @@ class ProviderModels:
                 ok=False, latency_ms=0, problem=error.message, cure=error.cure or ""
             )
         if scripted:
-            return ProviderHealth(ok=True, latency_ms=0, models=(_default_model_of(settings),))
+            model = settings.default_model or connection.DEFAULT_MODELS[settings.kind]
+            return ProviderHealth(ok=True, latency_ms=0, models=(model,))
         return connection.catalogue_provider_health(settings, self._transport(), timeout_seconds)
 
     def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
@@ -354,11 +359,6 @@ def _unusable() -> Iterator[None]:
 def _validation_message(error: ValidationError) -> str:
     """Return how many validation errors there are, without quoting the document."""
     return f"{error.error_count()} validation errors"
-
-
-def _default_model_of(provider: ProviderSettings) -> str:
-    """Return the only model of a provider of kind `scripted`."""
-    return provider.default_model or connection.DEFAULT_MODELS[provider.kind]
 
 
 def provider_settings_with_usable_default(

@@ -61,6 +61,9 @@ class DeployedModels:
     def check(self, preferences: Preferences) -> None:
         self._models.get().check(preferences)
 
+    def check_new(self, name: str, base_url: str) -> None:
+        self._models.get().check_new(name, base_url)
+
     def infos(self, also: Iterable[str] = ()) -> tuple[ModelInfo, ...]:
         return self._keyed.get().infos(also)
 

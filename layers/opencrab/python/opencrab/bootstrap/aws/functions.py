@@ -37,6 +37,7 @@ from opencrab.bootstrap.aws.uploaded_settings import (
 )
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.channel import discord_of
+from opencrab.bootstrap.own_providers import SettingsWithOwnProviders
 from opencrab.bootstrap.rules import (
     configured_call_retention,
     configured_deleted_version_age,
@@ -112,8 +113,8 @@ def _worker_runtime(
     secrets = LaterSecrets(place, clock)
     home = _home(configured, clock, consistent=False, on_turn=logs.on_turn)
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/how-to/deploy-to-aws.md says"
-    stored = home.preferences.get
-    models = DeployedModels(lambda: models_of_lambda(secrets, stored, clock.now, advice, load))
+    stored, own = home.preferences.get, SettingsWithOwnProviders(load, home.facts).load
+    models = DeployedModels(lambda: models_of_lambda(secrets, stored, clock.now, advice, own))
     runtime = _runtime(configured, home, clock, models, secrets, load=load)
     endpoint = str(configured.get("aws.websocket_endpoint"))
     if not endpoint:
@@ -170,10 +171,10 @@ def _rest_answer(
     clock = SystemClock()
     home = _home(configured, clock, consistent=True, on_turn=logs.on_turn)
     secrets = LaterSecrets(str(configured.get("aws.secrets")), clock)
-    stored = home.preferences.get
+    stored, own = home.preferences.get, SettingsWithOwnProviders(load, home.facts).load
     models = DeployedModels(
-        lambda: models_of_lambda(None, stored, clock.now, load=load),
-        lambda: models_of_lambda(secrets, stored, clock.now, load=load),
+        lambda: models_of_lambda(None, stored, clock.now, load=own),
+        lambda: models_of_lambda(secrets, stored, clock.now, load=own),
     )
     runtime = _runtime(configured, home, clock, models, secrets, load=load)
     pulse = DynamoPulse(aws_table_of_process(configured))
@@ -184,7 +185,7 @@ def _rest_answer(
         longest_seconds=LONGEST_SECONDS,
         bot=discord_bot_from_settings(configured),
     )
-    offer_rest_app_settings(app, lambda: deployed_settings_in_effect(load))
+    offer_rest_app_settings(app, lambda: deployed_settings_in_effect(own))
     if not configured.get("dashboard.enabled"):
         withhold_page_from_rest_app(app)
     return http_request_handler(app)
@@ -197,8 +198,8 @@ def aws_message_admission(
 ) -> Runtime:
     """Build the runtime of a function that accepts messages but calls no model and no search."""
     home = _home(configured, clock, consistent=True)
-    stored = home.preferences.get
-    models = DeployedModels(lambda: models_of_lambda(None, stored, clock.now, load=load))
+    stored, own = home.preferences.get, SettingsWithOwnProviders(load, home.facts).load
+    models = DeployedModels(lambda: models_of_lambda(None, stored, clock.now, load=own))
     parts = vars(configured_actions(configured, NothingToFind(), aws_transport_of_process))
     return Runtime(
         home=home,

@@ -25,7 +25,7 @@ def lambda_world_receiver(
 
     logs = lambda_log(settings.load_settings({}))
 
-    def build(configured: "Settings", load: Callable[..., "Settings"]) -> Runtime:
+    def build(configured: "Settings", load: Callable[..., "Settings"]) -> "Runtime":
         clock = SystemClock()
         secrets = LaterSecrets(aws_setting(configured, "secrets"), clock)
         world = configured_world_link(configured, secrets)

@@ -76,37 +76,39 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
     from opencrab.bootstrap.local.backup import scheduled_backups_of_local_server
     from opencrab.bootstrap.local.model_watch import watch_for_local_model_server
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
-    from opencrab.bootstrap.secret_store import encrypt_local_secrets, local_secret_store
+    from opencrab.bootstrap.own_providers import SettingsWithOwnProviders
+    from opencrab.bootstrap.secret_store import encrypted_local_secrets
 
     os.umask(0o077)
     data = options.data
-    secrets = local_secret_store(data)
-    encrypt_local_secrets(secrets)
-    thinking = models_of_local_server(secrets, options.provider, local.load)
-    database = open_sqlite_database(data)
-    network = Network()
+    secrets = encrypted_local_secrets(data)
+    own = SettingsWithOwnProviders(local.load)
+    thinking = models_of_local_server(secrets, options.provider, own.load)
+    database, network = open_sqlite_database(data), Network()
     try:
         runtime = _runtime(local, configured, database, thinking, secrets, network=network)
         upgrade_data_at_local_start(runtime.home, runtime.clock, str(options.language))
-        key_file = _owner_key_file(runtime, local, str(configured.get("owner.name")))
-        place = _place(options, port, page, key_file)
-        with scheduled_backups_of_local_server(configured, data, runtime.clock) as backups:
-            models = cast("ProviderModels", runtime.models)
-            with watch_for_local_model_server(
-                models,
+        own.follow(runtime.home.facts)
+        owner = _owner_key_file(runtime, local, str(configured.get("owner.name")))
+        place = _place(options, port, page, owner)
+        with (
+            scheduled_backups_of_local_server(configured, data, runtime.clock) as backups,
+            watch_for_local_model_server(
+                cast("ProviderModels", runtime.models),
                 thinking,
                 partial(print_local_start_screen_line, "model_found", place.language),
-            ):
-                _serve(
-                    runtime,
-                    database,
-                    configured,
-                    thinking,
-                    place,
-                    local=local,
-                    network=network,
-                    setup=partial(_setup, runtime, local, thinking, place, backups=backups),
-                )
+            ),
+        ):
+            _serve(
+                runtime,
+                database,
+                configured,
+                thinking,
+                place,
+                local=local,
+                network=network,
+                setup=partial(_setup, runtime, local, thinking, place, backups=backups),
+            )
         network.close()
         return 0
     finally:

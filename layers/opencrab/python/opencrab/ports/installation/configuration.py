@@ -49,6 +49,7 @@ class SettingOrigin(StrEnum):
     ENVIRONMENT = "environment"
     PARAMETER = "parameter"
     COMMAND_LINE = "command_line"
+    REST = "rest"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class SettingView:
             return SettingOrigin(self.source.removesuffix(".toml").replace(" ", "_"))
         if self.source.startswith("parameter "):
             return SettingOrigin.PARAMETER
+        if " /api/" in self.source:
+            return SettingOrigin.REST
         is_line = self.source.rpartition(":")[2].isdigit()
         return SettingOrigin.FILE if is_line else SettingOrigin.ENVIRONMENT
 

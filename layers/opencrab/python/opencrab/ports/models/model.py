@@ -383,6 +383,9 @@ class ProviderDirectory(Readiness, Protocol):
     def check(self, preferences: Preferences) -> None:
         """Raise Invalid if providers could not work with these preferences."""
 
+    def check_new(self, name: str, base_url: str) -> None:
+        """Raise Invalid if a provider that is added must not have this address."""
+
     def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
         """Check a provider by listing its models, which is free; raises NotFound."""
 

@@ -118,4 +118,4 @@ def _draw_versions(terminal: Terminal, views: "list[dict[str, object]]") -> None
         )
         for each in views
     ]
-    terminal.table(("version", "at", "size", "state"), rows)
+    terminal.table(("version", "published", "size", "status"), rows)

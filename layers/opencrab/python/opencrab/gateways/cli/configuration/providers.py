@@ -7,6 +7,11 @@ import typer
 
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.gateways.cli.configuration.opening import open_terminal_configuration
+from opencrab.gateways.cli.configuration.remote_providers import (
+    check_remote_provider,
+    put_remote_provider,
+    remove_remote_provider,
+)
 from opencrab.gateways.cli.scripting.exit_code import ExitCode
 from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
@@ -48,6 +53,13 @@ def add_provider(
     key: Key = False,
 ) -> None:
     """Add a provider of your own, such as a gateway or a server with OpenAI's API."""
+    if terminal.options.url is not None:
+        if base_url is None:
+            raise typer.BadParameter(terminal.words("provider_url"), param_hint="--base-url")
+        given = {"kind": kind or "openai", "base_url": base_url, "default_model": model}
+        secret = ask_provider_key(terminal, name) if key else ""
+        put_remote_provider(terminal, name, given, key=secret)
+        return
     configuration = open_terminal_configuration(terminal)
     if name in provider_names_in(configuration):
         raise Conflict(
@@ -75,6 +87,11 @@ def set_provider(
     enable: Annotated[bool, cli_option("Use it again after `models providers remove`.")] = False,
 ) -> None:
     """Change a provider: its address, default model or key."""
+    if terminal.options.url is not None:
+        given = {"kind": kind, "base_url": base_url, "default_model": model}
+        secret = ask_provider_key(terminal, name) if key else ""
+        put_remote_provider(terminal, name, given, key=secret, enable=enable)
+        return
     configuration = open_terminal_configuration(terminal)
     _require_known(terminal, configuration, name)
     texts = _texts(name, kind, base_url, model)
@@ -88,6 +105,9 @@ def set_provider(
 @cli_command
 def remove_provider(terminal: Terminal, name: ProviderName) -> None:
     """Remove a provider of your own; one that ships with OpenCrab is disabled."""
+    if terminal.options.url is not None:
+        remove_remote_provider(terminal, name)
+        return
     configuration = open_terminal_configuration(terminal)
     _require_known(terminal, configuration, name)
     prefix = f"{_SECTION}.{name}"
@@ -104,6 +124,9 @@ def remove_provider(terminal: Terminal, name: ProviderName) -> None:
 @cli_command
 def check_provider(terminal: Terminal, name: ProviderName) -> None:
     """Ask a provider for its list of models, which costs nothing."""
+    if terminal.options.url is not None:
+        check_remote_provider(terminal, name)
+        return
     configuration = open_terminal_configuration(terminal)
     _require_known(terminal, configuration, name)
     health = configuration.check_provider(name)

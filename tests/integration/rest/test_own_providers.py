@@ -1,0 +1,148 @@
+"""Providers that are added over REST: usable at once, stored for all processes, and safe."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opencrab.adapters.local_files.secrets import FileSecrets
+from opencrab.adapters.providers.catalogue.configuration import (
+    ModelsSettings,
+    provider_catalogue_settings,
+)
+from opencrab.adapters.providers.registry import ProviderModels
+from opencrab.bootstrap.llm import configured_llm_table
+from opencrab.bootstrap.own_providers import SettingsWithOwnProviders
+from opencrab.settings import load_settings
+from tests.integration.rest.house import House
+from tests.integration.rest.test_llm_registry import Silent
+
+KEY = "gsk-canary-0123456789"
+GROQ = {
+    "kind": "openai",
+    "base_url": "https://api.groq.test/openai/v1",
+    "default_model": "llama-3.3-70b",
+    "key": KEY,
+}
+
+
+def models_of(house: House, secrets: FileSecrets) -> ProviderModels:
+    """Models as a process has them: of the settings, with what was added."""
+    own = SettingsWithOwnProviders(
+        lambda overrides, **more: load_settings(overrides, {}, **more), house.runtime.home.facts
+    )
+
+    def configured() -> ModelsSettings:
+        found = own.load({}, secret=secrets.get)
+        return provider_catalogue_settings(
+            configured_llm_table(found),
+            {},
+            found.absent_below("llm.providers"),
+            key_names=found.variables_of("api_key", "llm.providers"),
+            stored_key=secrets.get,
+        )
+
+    return ProviderModels(configured, Silent, stored=house.runtime.home.preferences.get)
+
+
+@pytest.fixture
+def secrets(tmp_path: Path) -> FileSecrets:
+    return FileSecrets(tmp_path / "secrets")
+
+
+@pytest.fixture
+def house(tmp_path: Path, secrets: FileSecrets) -> Iterator[House]:
+    """An installation with the shipped settings and no key."""
+    house = House(tmp_path / "data")
+    models = models_of(house, secrets)
+    house.furnish(models=models, directory=models, secrets=secrets)
+    yield house
+    house.close()
+
+
+def provider(house: House, name: str) -> dict[str, Any] | None:
+    """A provider as it is shown; None if there is none."""
+    found = house.got("/llm/providers?limit=100")["items"]
+    return next((one for one in found if one["name"] == name), None)
+
+
+def test_a_new_provider_is_usable_at_once_and_in_other_processes(
+    house: House, secrets: FileSecrets
+) -> None:
+    worker = models_of(house, secrets)
+    assert all(each.name != "groq" for each in worker.providers())
+    made = house.call("PUT", "/llm/providers/groq", GROQ)
+    assert made.status_code == 200, made.text
+    said = made.json()
+    assert (said["kind"], said["missing"], said["has_key"]) == ("openai", "", True)
+    assert said["default_model"] == "llama-3.3-70b"
+    assert KEY not in json.dumps(house.got("/llm/providers?limit=100"))
+    worker.refresh(house.runtime.home.preferences.get().version)
+    assert worker.get("groq").info.name == "groq:llama-3.3-70b"
+    agent_id = house.agent()
+    body = {"models": {"conversation": "groq:other"}}
+    assert house.call("PUT", f"/agents/{agent_id}/llm/config", body).status_code == 200
+
+
+def test_it_is_changed_and_removed(house: House) -> None:
+    house.call("PUT", "/llm/providers/groq", GROQ)
+    changed = house.call("PUT", "/llm/providers/groq", {"default_model": "kimi", "enabled": False})
+    assert (changed.json()["default_model"], changed.json()["enabled"]) == ("kimi", False)
+    assert house.call("DELETE", "/llm/providers/groq").status_code == 204
+    assert provider(house, "groq") is None
+    assert house.call("DELETE", "/llm/providers/groq").status_code == 404
+    shipped = house.call("DELETE", "/llm/providers/openai")
+    assert shipped.status_code == 422
+    assert "disable it" in shipped.json()["cure"]
+
+
+def test_a_key_of_an_earlier_provider_is_not_sent_to_a_later_one(house: House) -> None:
+    house.call("PUT", "/llm/providers/groq", GROQ)
+    house.call("DELETE", "/llm/providers/groq")
+    other = {"kind": "openai", "base_url": "https://elsewhere.test/v1"}
+    said = house.call("PUT", "/llm/providers/groq", other).json()
+    assert said["has_key"] is False
+    assert "not the one that was stored" in said["missing"]
+
+
+def test_a_server_that_needs_no_key_needs_none(house: House) -> None:
+    said = house.call(
+        "PUT", "/llm/providers/mine", {"kind": "openai", "base_url": "http://10.0.0.7:8000/v1"}
+    ).json()
+    assert (said["missing"], said["private"]) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "status", "field"),
+    [
+        ("groq", {**GROQ, "base_url": "http://api.groq.test/v1"}, 422, None),
+        ("groq", {**GROQ, "base_url": "https://user:secret@groq.test/v1"}, 422, None),
+        ("groq", {**GROQ, "base_url": "ftp://groq.test"}, 422, None),
+        ("groq", {**GROQ, "kind": "scripted"}, 422, "kind"),
+        ("groq", {**GROQ, "kind": None}, 422, "kind"),
+        ("groq", {"kind": "openai"}, 422, "base_url"),
+        ("groq", {"key": KEY}, 404, "name"),
+        ("Groq", GROQ, 422, "name"),
+        ("openai", {"default_model": "gpt-x"}, 422, "default_model"),
+        ("openai", {"kind": "azure"}, 422, "kind"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_stored(
+    house: House, name: str, body: dict[str, Any], status: int, field: str | None
+) -> None:
+    answer = house.call("PUT", f"/llm/providers/{name}", body)
+    assert answer.status_code == status, answer.text
+    assert answer.json()["cure"]
+    assert field is None or field in str(answer.json().get("field"))
+    assert "secret@" not in answer.text
+    assert provider(house, "groq") is None
+
+
+def test_the_release_before_reads_the_preferences(house: House) -> None:
+    """It knows no added provider: its part of the preferences has fields that it knows alone."""
+    house.call("PUT", "/llm/providers/groq", GROQ)
+    stored = house.runtime.home.preferences.get().preferences
+    known = {"enabled", "base_url", "private", "key_origin", "key_seal"}
+    assert set(stored.model_dump(exclude_defaults=True)["providers"]["groq"]) <= known
