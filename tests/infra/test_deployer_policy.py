@@ -42,7 +42,7 @@ def test_every_service_of_the_templates_may_be_used() -> None:
 
 def test_nothing_of_others_may_be_changed() -> None:
     for each in statements():
-        resources = each["Resource"]
+        resources = [each["Resource"]] if isinstance(each["Resource"], str) else each["Resource"]
         if each["Sid"] in EVERYTHING:
             verbs = {action.partition(":")[2] for action in each["Action"]}
             assert not {verb for verb in verbs if verb.startswith(("Delete", "Put"))} - {

@@ -2,11 +2,12 @@
 
 from decimal import Decimal
 from enum import StrEnum
+from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal.arguments import cli_option
-from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.command import cli_command_with
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -67,46 +68,51 @@ _Alarms = Annotated[SwitchOption, cli_option("AlarmMail or AlarmTopic is set.")]
 _Switch = Annotated[SwitchOption, cli_option("The stack's parameter of that name.")]
 _Search = Annotated[SearchOption, cli_option("The stack's parameter SearchBackend.")]
 _OFF = SwitchOption.OFF
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "agents": (_Agents, 0),
+    "own_turns": (_OwnTurns, 0.0),
+    "model_usd": (_ModelUsd, 0.0),
+    "watch_hours": (_WatchHours, 0),
+    "visits": (_Visits, 0),
+    "search": (_Search, SearchOption.SQLITE),
+}
+_SWITCHES = {"alarms": _Alarms} | dict.fromkeys(
+    ("dashboard", "tracing", "discord", "websocket", "world"), _Switch
+)
+_OPTIONS |= {name: (kind, _OFF) for name, kind in _SWITCHES.items()}
 
 
-@cli_command
+@cli_command_with(
+    {
+        name: Parameter(name, Parameter.KEYWORD_ONLY, default=usual, annotation=kind)
+        for name, (kind, usual) in _OPTIONS.items()
+    }
+)
 def estimate_aws_usage(
     terminal: Terminal,
+    /,
     turns: _Turns = 1_000,
     model_seconds: _ModelSeconds = None,
     *,
     waiting: _Waiting = False,
-    agents: _Agents = 0,
-    own_turns: _OwnTurns = 0.0,
-    model_usd: _ModelUsd = 0.0,
-    watch_hours: _WatchHours = 0,
-    visits: _Visits = 0,
-    alarms: _Alarms = _OFF,
-    dashboard: _Switch = _OFF,
-    tracing: _Switch = _OFF,
-    discord: _Switch = _OFF,
-    websocket: _Switch = _OFF,
-    world: _Switch = _OFF,
-    search: _Search = SearchOption.SQLITE,
+    **more: Any,
 ) -> None:
     """Estimate what an installation on AWS costs in a month."""
     from opencrab.domain.usage.aws_cost import estimate_aws_usage_cost
     from opencrab.domain.usage.aws_workload import AwsSearchBackend, AwsWorkload
 
     sheet = _sheet(terminal)
-    switches = {"alarms": alarms, "dashboard": dashboard, "tracing": tracing, "discord": discord}
-    switches |= {"websocket": websocket, "world": world}
     workload = AwsWorkload(
         turns=turns,
         model_seconds=sheet.model_seconds if model_seconds is None else model_seconds,
         waiting=waiting,
-        agents=agents,
-        own_turns=Decimal(str(own_turns)),
-        model_usd=Decimal(str(model_usd)),
-        watch_hours=watch_hours,
-        visits=visits,
-        search=AwsSearchBackend(search.value),
-        **{name: switch is SwitchOption.ON for name, switch in switches.items()},
+        agents=more["agents"],
+        own_turns=Decimal(str(more["own_turns"])),
+        model_usd=Decimal(str(more["model_usd"])),
+        watch_hours=more["watch_hours"],
+        visits=more["visits"],
+        search=AwsSearchBackend(more["search"].value),
+        **{name: more[name] is SwitchOption.ON for name in _SWITCHES},
     )
     found = estimate_aws_usage_cost(sheet, workload)
     if terminal.options.json:

@@ -139,16 +139,15 @@ async def stream_http_events(
 ) -> AsyncGenerator[str, None]:
     """Stream the follower's events, sleeping until there may be more.
 
-    Where requests are limited, as on Lambda, which delivers a response when it is complete and
-    bills the time until then, the stream ends with what there is unless more is about to come. The
-    client asks again after `retry`, and sooner after news.
+    Where requests are limited, as on Lambda, which bills the time until a response is complete, the
+    stream ends with what there is unless more is about to come; the client asks again.
 
     Args:
         api: The installation.
         session_id: The session whose changes end a sleep.
         follower: Returns the new events.
         seconds: The duration of the stream; None for no end.
-        begin: What a client hears first where requests are limited: the id to continue after.
+        begin: The id to continue after, told first where requests are limited.
         look_seconds: The longest sleep, for changes that wake no one.
         check_seconds: The time for which a client takes events before its access is checked again.
     """
