@@ -58,7 +58,6 @@ NO_TEXT: PromptText = TrustedText("")
 
 _VOUCHED: type[PromptText] = TrustedText
 
-
 LABELS: dict[bool, type[PromptText]] = {True: PromptText, False: TrustedText}
 """Labels a text by whether its record is tainted."""
 
@@ -126,8 +125,7 @@ class ChatRequest:
 
     The last of `turns` changes from call to call; all before it stays the same and only grows.
     `require_action` requires a tool call as the answer; it has no effect without actions.
-    `answer_schema` is the JSON Schema of an answer without actions: servers that can hold a model
-    to it do so, others answer as the prompt says.
+    Servers that can, hold an answer without actions to `answer_schema`, a JSON Schema.
     """
 
     model: str
@@ -170,7 +168,6 @@ class _MakeRequest(Protocol):
         temperature: float | None,
         stop: tuple[str, ...],
         timeout_seconds: float,
-        answer_schema: Mapping[str, Any] | None = None,
     ) -> ChatRequest: ...
 
 
@@ -179,7 +176,6 @@ labelled_message: _MakeMessage = ChatMessage
 
 labelled_result: _MakeReturn = CallReturn
 """Makes the result of a call."""
-
 
 labelled_request: _MakeRequest = ChatRequest
 """Makes a request; the engine makes messages, results and requests by these three names alone."""
