@@ -158,12 +158,9 @@ def test_a_night_summarises_the_day_words_its_report_and_plans_instructions(
         agent_id = crab.agent("Rowan", language, purpose="Keep my notes.")
         path = f"/agents/{agent_id}/llm/config"
         crab.running.call("PUT", path, {"aim": {"worded": True}})
-        session = crab.running.call("POST", "/sessions", {"participants": [agent_id]})["id"]
         code, said = crab.type('opencrab heartbeats set Rowan --instructions "Write hello.md: 蟹"')
         assert code == 0, said
-        lines = f"/sessions/{session}/messages?limit=100"
-        while len(crab.running.call("GET", lines)["items"]) < LINES:
-            crab.running.say(session, "今日の話をして。 Tell me of your day.", wait=60)
+        _talk_until_it_is_long(crab, agent_id)
         status = f"/agents/{agent_id}/memory/status"
         crab.wait_for(lambda: _summarised(crab.running.call("GET", status)))
         day = crab.exchanges
@@ -177,6 +174,19 @@ def test_a_night_summarises_the_day_words_its_report_and_plans_instructions(
         assert any("response_format" in each.request for each in crab.exchanges)
         code, shown = crab.type("opencrab learning changes Rowan")
         assert code == 0, shown
+
+
+def _talk_until_it_is_long(crab: Whole, agent_id: str) -> None:
+    """Talk until a session has so many lines; in another one where the agent declared it done."""
+    for _ in range(TURNS):
+        session = crab.running.call("POST", "/sessions", {"participants": [agent_id]})["id"]
+        place = f"/sessions/{session}"
+        while crab.running.call("GET", place)["status"] == "active":
+            if len(crab.running.call("GET", f"{place}/messages?limit=100")["items"]) >= LINES:
+                return
+            crab.running.say(session, "今日の話をして。 Tell me of your day.", wait=60)
+            crab.wait_until_quiet()
+    pytest.fail(f"each of {TURNS} sessions ended before it had {LINES} lines")
 
 
 def _summarised(status: dict[str, Any]) -> bool:

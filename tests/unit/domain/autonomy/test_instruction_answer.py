@@ -108,6 +108,8 @@ def test_what_the_schema_allows_is_read() -> None:
         {**_answer(), "tool": "rm"},
         _answer(tool="rm"),
         _answer(name=1),
+        _answer(name=""),
+        _answer(name="蟹" * 121),
         {"goals": [{"name": "a"}], "note": ""},
         {"goals": [{"name": f"{n}"} for n in range(9)], "note": ""},
     ],

@@ -31,7 +31,6 @@ from opencrab.domain.value import Received, Stripped, Value
 SHORTEST = timedelta(minutes=5)
 """The shortest time between two runs of a schedule that a plan may have."""
 
-_FIELDS = ("name", "do", "done_when", "when")
 INSTRUCTION_ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -39,8 +38,13 @@ INSTRUCTION_ANSWER_SCHEMA: Mapping[str, Any] = {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {field: {"type": "string"} for field in _FIELDS},
-                "required": list(_FIELDS),
+                "properties": {
+                    "name": {"type": "string", "minLength": 1, "maxLength": NAME},
+                    "do": {"type": "string"},
+                    "done_when": {"type": "string"},
+                    "when": {"type": "string"},
+                },
+                "required": ["name", "do", "done_when", "when"],
                 "additionalProperties": False,
             },
             "minItems": 1,
@@ -51,7 +55,7 @@ INSTRUCTION_ANSWER_SCHEMA: Mapping[str, Any] = {
     "required": ["goals", "note"],
     "additionalProperties": False,
 }
-"""The form of an answer as JSON Schema; lengths are checked later, as they make large grammars."""
+"""The form of an answer as JSON Schema; long limits are checked later: they make large grammars."""
 
 _ANSWER = 16_000
 _RUNS = 12

@@ -58,7 +58,6 @@ NO_TEXT: PromptText = TrustedText("")
 
 _VOUCHED: type[PromptText] = TrustedText
 
-
 LABELS: dict[bool, type[PromptText]] = {True: PromptText, False: TrustedText}
 """Labels a text by whether its record is tainted."""
 
@@ -126,10 +125,9 @@ class ChatRequest:
 
     The last of `turns` changes from call to call; all before it stays the same and only grows.
     `require_action` requires a tool call as the answer; it has no effect without actions. The
-    engine leaves out what the model does not accept (`sampling_of_call`). `answer_schema` is the
-    JSON Schema of an answer without actions: servers that can hold a model to it do so, others
-    answer as the prompt says. `reuse_seconds` is when the next request with the same beginning is
-    expected; None if that is not known.
+    engine leaves out what the model does not accept (`sampling_of_call`). Servers that can, hold an
+    answer without actions to `answer_schema`, a JSON Schema. `reuse_seconds` is when the next
+    request with the same beginning is expected; None if that is not known.
     """
 
     model: str

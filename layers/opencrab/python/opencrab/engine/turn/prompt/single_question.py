@@ -1,6 +1,7 @@
 """Question: the request of a background turn, one message without actions."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from opencrab.domain.errors import Invalid
@@ -38,7 +39,7 @@ def single_question_prompt_request(
             f"model {info.name!r} accepts {most} tokens; this request needs about {needed}",
             cure="choose a model with a larger input limit for `analysis`",
         )
-    return labelled_request(
+    request = labelled_request(
         model=info.name.partition(":")[2],
         actions=(),
         system=system,
@@ -46,6 +47,6 @@ def single_question_prompt_request(
         max_output_tokens=output,
         stop=manner.stop,
         timeout_seconds=min(manner.timeout_seconds, work.runtime.rules.model_timeout_seconds),
-        answer_schema=answer_schema,
         **sampling_of_call(info, manner),
     )
+    return replace(request, answer_schema=answer_schema)
