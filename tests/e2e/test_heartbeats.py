@@ -11,7 +11,6 @@ import pytest
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.autonomy.heartbeat_gate import BeatReason
-from opencrab.domain.autonomy.heartbeat_outcome import HeartbeatChoice
 from opencrab.domain.autonomy.vital_signs import Mention
 from opencrab.domain.conversation.message import Channel, LineKind
 from opencrab.domain.document import new_fact
@@ -19,7 +18,6 @@ from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import FREE, Limits, Price, agent_budget_scope
 from opencrab.domain.turn.turn import Trigger, TurnStatus
-from opencrab.engine.autonomy.heartbeat import heartbeat_outcomes
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.admission import admit_turns_of_message
@@ -28,7 +26,6 @@ from tests.crash.outside import PRICE, Reply
 from tests.crash.scenarios import message
 from tests.e2e.beating import QUIET, SECOND, drain, living, log, minutes, note, signs, tell, turns
 from tests.e2e.house import START, House
-from tests.e2e.saying import speak
 
 SPEAKS = (Reply(text="雨が降っています。"),)
 
@@ -92,25 +89,6 @@ def test_an_event_wakes_an_agent_without_instructions_once(house: House) -> None
         (LineKind.SPEECH, "雨"),
     ]
     assert (signs(house, "crab").turn_id, signs(house, "crab").in_vain) == (None, 0)
-    outcome = heartbeat_outcomes(house.home.facts, "crab", [beat.turn_id])[beat.turn_id]
-    assert (outcome.decision, outcome.status) == (HeartbeatChoice.SPEAK, TurnStatus.COMPLETED)
-
-
-def test_a_prompt_says_when_the_next_like_it_is_expected(house: House) -> None:
-    models = speak(house)
-    living(house, "crab", SPEAKS, interval_seconds=601)
-    told = []
-    for number in range(3):
-        assert tell(house, "crab", number)
-        minutes(house, 22, step=30)
-        told.append(next(one.asked[-1].reuse_seconds for one in reversed(models) if one.asked))
-    first, second, third = told
-    # Before the first pause its interval is known; then how often there was something to do.
-    assert first == 601
-    assert second is not None
-    assert 1_100 < second < 1_500
-    assert third is not None
-    assert 1_100 < third < 1_500
 
 
 def test_a_hundred_agents_catch_up_after_an_hour_with_one_turn_each(house: House) -> None:

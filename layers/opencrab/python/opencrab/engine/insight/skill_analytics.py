@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.insight.skill_title import learned_skill_title
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
     STOPPED,
@@ -15,7 +16,6 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import learned_skill_pin
-from opencrab.domain.learning.skill_title import learned_skill_title
 from opencrab.domain.learning.treatment_effect import SkillEffect, trial_effects_of_skill
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value

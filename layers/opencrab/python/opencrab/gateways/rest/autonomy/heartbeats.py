@@ -190,7 +190,7 @@ def get_autonomy_instruction_plan(
 
 @router.get("/heartbeats")
 def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> BeatsView:
-    """List heartbeats of the last 35 days that had a reason, newest first, with what came of each.
+    """List heartbeats of the last 35 days that had a reason, newest first, with their results.
 
     `totals` counts all heartbeats: one without a reason is idle and has no entry.
     """

@@ -2,8 +2,8 @@
 
 import pytest
 
+from opencrab.domain.insight.skill_title import learned_skill_title
 from opencrab.domain.learning.skill_lifecycle import skill_lesson
-from opencrab.domain.learning.skill_title import learned_skill_title
 
 
 @pytest.mark.parametrize(
