@@ -101,7 +101,7 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
                     configured,
                     thinking,
                     place,
-                    local=local,
+                    load=own.load,
                     network=network,
                     setup=partial(_setup, runtime, local, thinking, place, backups=backups),
                 )
@@ -214,7 +214,7 @@ def _serve(
     thinking: LocalModels,
     place: _Place,
     *,
-    local: "LocalSettings",
+    load: "Callable[..., Settings]",
     network: Network,
     setup: "Callable[[Language], dict[str, Any]]",
 ) -> None:
@@ -244,7 +244,7 @@ def _serve(
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
     )
-    add_local_server_parts(app, configured, runtime, place.data, local)
+    add_local_server_parts(app, configured, runtime, place.data, load)
     runner = Runner(
         runtime,
         watch,
