@@ -232,8 +232,7 @@ def _serve(
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
     from opencrab.gateways.rest.app import create_rest_app
 
-    feed = SqliteFeed(database)
-    watch = FeedWatch(feed)
+    watch = FeedWatch(feed := SqliteFeed(database))
     runtime = replace(runtime, answers=AnswerHub(watch.notify))
     app = create_rest_app(
         runtime,
@@ -255,9 +254,9 @@ def _serve(
         price=configured_nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
-    ready = partial(_announce, app, runtime, thinking, place)
     stopping = partial(print_local_start_screen_line, "stopping", place.language)
-    runner.serve(app, host=place.host, ports=place.ports, ready=ready, stopping=stopping)
+    ready, ports = partial(_announce, app, runtime, thinking, place), place.ports
+    runner.serve(app, host=place.host, ports=ports, ready=ready, stopping=stopping)
 
 
 def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
