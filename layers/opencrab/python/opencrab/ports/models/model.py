@@ -337,7 +337,7 @@ class Models(Protocol):
         """The present routing configuration."""
 
     def get(self, name: str | None) -> ChatModel:
-        """Return a model by `provider:model`, alias or provider, None the default; raises Invalid."""
+        """Return a model by `provider:model`, alias or provider (None: default); raises Invalid."""
 
     def refresh(self, version: int) -> None:
         """Load the installation's preferences of this version, unless they are in use already."""
