@@ -1,7 +1,10 @@
 """A settings file that is uploaded to a running stack: it counts without a deployment."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +12,8 @@ import pytest
 from opencrab.adapters.s3_files.settings_file import S3SettingsFile
 from opencrab.bootstrap.aws.uploaded_settings import LOOK_SECONDS
 from opencrab.domain.configuration.uploaded_file import SETTINGS_KEY
-from tests.deployed.emulator import rest
-from tests.deployed.stack import Stack
+from tests.deployed.emulator import REGION, plain_environment, rest
+from tests.deployed.stack import STAGE, Stack
 
 pytest_plugins = ["tests.deployed.fixture"]
 pytestmark = [pytest.mark.deployed, pytest.mark.timeout(900)]
@@ -25,6 +28,7 @@ chain = ["tide"]
 [web]
 allow = ["https://docs.example.org/"]
 """
+BIN = Path(sys.executable).parent
 SOON = 60.0
 """Seconds within which a file counts: what the documentation promises."""
 
@@ -53,6 +57,24 @@ def setting(stack: Stack, name: str) -> Any:
     return next(each for each in rows if each["name"] == name)
 
 
+def config(stack: Stack, *words: str) -> str:
+    """What `opencrab config` says of the stack to its operator."""
+    run = subprocess.run(
+        [BIN / "opencrab", "config", words[0], *words[1:], "--stage", STAGE],
+        env={
+            **plain_environment(stack.emulator.folder),
+            **stack.emulator.environment(),
+            "AWS_REGION": REGION,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
 def answer_of(stack: Stack, agent: str, text: str) -> str:
     """What a new session has after an agent's turn; on a busy machine that takes its time."""
     session = stack.session(agent)
@@ -69,7 +91,11 @@ def test_an_uploaded_file_counts_without_a_deployment(stack: Stack, file: S3Sett
     agent = stack.agent("Umi")
     refused = stack.ask("PUT", f"/agents/{agent}/llm/config", asked)
     assert refused.status == 422, refused
-    file.replace(FILE.encode())
+    path = stack.emulator.folder / "config.toml"
+    path.write_text(FILE, encoding="utf-8")
+    assert "uploaded" in config(stack, "push", str(path))
+    assert FILE.strip() in config(stack, "pull")
+    assert "current" in config(stack, "versions")
     soon(lambda: setting(stack, "web.allow")["value"] == ["https://docs.example.org/"])
     assert setting(stack, "llm.aliases.tide") == {
         "name": "llm.aliases.tide",

@@ -40,7 +40,7 @@ class SettingsWithOwnProviders:
         if self._facts is None:
             return configured
         from opencrab.domain.models.own_provider import own_provider_key_name
-        from opencrab.engine.models.own_providers import own_model_providers
+        from opencrab.engine.models.own_provider_document import own_model_providers
 
         names = {
             name.split(".")[2] for name in configured.values if name.startswith("llm.providers.")

@@ -1,8 +1,10 @@
 """What operators do with a deployed stage from a terminal, with AWS credentials of their own."""
 
+import os
 import re
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from opencrab.domain.errors import Invalid, NotFound, Unavailable
@@ -44,16 +46,22 @@ def settings_file_of_deployed_stage(stage: str) -> DeployedSettingsFile:
         )
     from opencrab.adapters.aws_client import aws_service_client
     from opencrab.adapters.s3_files.settings_file import S3SettingsFile
+    from opencrab.bootstrap.bedrock import aws_account
 
-    return S3SettingsFile(aws_service_client("s3"), _bucket_of(stage))
+    # botocore knows AWS_DEFAULT_REGION and profiles, but not AWS_REGION.
+    region = aws_account(os.environ, Path.home()).region  # noqa: TID251  - AWS's own variables
+    if not region:
+        raise Unavailable("no AWS region is chosen", cure="set AWS_REGION, such as us-east-1")
+    return S3SettingsFile(aws_service_client("s3", region_name=region), _bucket_of(stage, region))
 
 
-def _bucket_of(stage: str) -> str:
+def _bucket_of(stage: str, region: str) -> str:
     from opencrab.adapters.aws_client import AWS_ERRORS, aws_error_code, aws_service_client
 
     stack = f"opencrab-{stage}"
     try:
-        found: Any = aws_service_client("cloudformation").describe_stacks(StackName=stack)
+        client = aws_service_client("cloudformation", region_name=region)
+        found: Any = client.describe_stacks(StackName=stack)
     except AWS_ERRORS as error:
         if aws_error_code(error) == _ABSENT:
             raise NotFound(

@@ -10,10 +10,10 @@ from opencrab.bootstrap.aws.uploaded_settings import UploadedFileState
 from opencrab.bootstrap.rules import configured_budget_limits, configured_engine_rules
 from opencrab.domain.configuration.variable_value import variable_of_setting
 from opencrab.domain.errors import Unavailable
-from opencrab.ports.installation.configuration import SettingView
 from opencrab.ports.money.budgets import Budgets
 
 if TYPE_CHECKING:
+    from opencrab.ports.installation.configuration import SettingView
     from opencrab.settings import Settings
 
 
@@ -48,9 +48,10 @@ def aws_setup_status(
     }
 
 
-def deployed_settings_in_effect(load: Callable[..., "Settings"]) -> Sequence[SettingView]:
+def deployed_settings_in_effect(load: Callable[..., "Settings"]) -> "Sequence[SettingView]":
     """Return every setting; the source of one that the template sets names its parameter."""
     from opencrab.domain.configuration.stack_parameters import PARAMETERS, RESOURCE_PARAMETERS
+    from opencrab.ports.installation.configuration import SettingView
 
     parameters = {**PARAMETERS, **RESOURCE_PARAMETERS}
     found = load({}, secret=_kept_elsewhere)

@@ -105,7 +105,7 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
                 configured,
                 thinking,
                 place,
-                local=local,
+                load=own.load,
                 network=network,
                 setup=partial(_setup, runtime, local, thinking, place, backups=backups),
             )
@@ -218,7 +218,7 @@ def _serve(
     thinking: LocalModels,
     place: _Place,
     *,
-    local: "LocalSettings",
+    load: "Callable[..., Settings]",
     network: Network,
     setup: "Callable[[Language], dict[str, Any]]",
 ) -> None:
@@ -236,8 +236,7 @@ def _serve(
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
     from opencrab.gateways.rest.app import create_rest_app
 
-    feed = SqliteFeed(database)
-    watch = FeedWatch(feed)
+    watch = FeedWatch(feed := SqliteFeed(database))
     runtime = replace(runtime, answers=AnswerHub(watch.notify))
     app = create_rest_app(
         runtime,
@@ -248,7 +247,7 @@ def _serve(
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
     )
-    add_local_server_parts(app, configured, runtime, place.data, local)
+    add_local_server_parts(app, configured, runtime, place.data, load)
     runner = Runner(
         runtime,
         watch,
@@ -259,9 +258,9 @@ def _serve(
         price=configured_nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
-    ready = partial(_announce, app, runtime, thinking, place)
     stopping = partial(print_local_start_screen_line, "stopping", place.language)
-    runner.serve(app, host=place.host, ports=place.ports, ready=ready, stopping=stopping)
+    ready, ports = partial(_announce, app, runtime, thinking, place), place.ports
+    runner.serve(app, host=place.host, ports=ports, ready=ready, stopping=stopping)
 
 
 def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:

@@ -6,15 +6,17 @@ stored for an earlier provider of the same name is not sent to it.
 
 from opencrab.domain.access.origin import browser_origin_of_url, key_origin_seal
 from opencrab.domain.access.secret import require_storable_secret
-from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
 from opencrab.domain.models.own_provider import (
-    OWN_PROVIDERS_KIND,
     OwnProvider,
     OwnProviders,
     own_provider_key_name,
 )
 from opencrab.domain.models.preferences import PROVIDERS, Preferences, ProviderChange
+from opencrab.engine.models.own_provider_document import (
+    own_model_providers,
+    stored_own_model_providers,
+)
 from opencrab.engine.models.preferences import (
     change_model_preferences,
     current_model_preferences,
@@ -24,11 +26,6 @@ from opencrab.engine.models.preferences import (
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.models.preferences import StoredPreferences
-
-
-def own_model_providers(facts: Documents) -> OwnProviders:
-    """Return the added providers."""
-    return _stored(facts).read(OwnProviders)
 
 
 def add_model_provider(
@@ -114,7 +111,7 @@ def remove_model_provider(
 def _change(facts: Documents, name: str, provider: OwnProvider | None) -> None:
     """Store a provider, or remove it if it is None; repeats it after a concurrent change."""
     while True:
-        stored = _stored(facts)
+        stored = stored_own_model_providers(facts)
         known = dict(stored.read(OwnProviders).providers)
         known.pop(name, None)
         if provider is not None:
@@ -128,19 +125,6 @@ def _change(facts: Documents, name: str, provider: OwnProvider | None) -> None:
         except Changed:
             continue
         return
-
-
-def _stored(facts: Documents) -> Document:
-    found = facts.get(INSTALLATION_FACTS, OWN_PROVIDERS_KIND, OWN_PROVIDERS_KIND)
-    if found is not None:
-        return found
-    return Document(
-        owner=INSTALLATION_FACTS,
-        kind=OWN_PROVIDERS_KIND,
-        id=OWN_PROVIDERS_KIND,
-        version=0,
-        body={},
-    )
 
 
 def _seen_by_all(runtime: Runtime) -> StoredPreferences:

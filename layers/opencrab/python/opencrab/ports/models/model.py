@@ -328,10 +328,7 @@ class Models(Protocol):
         """The present routing configuration."""
 
     def get(self, name: str | None) -> ChatModel:
-        """Return a model by `provider:model`, alias or provider, or the default for None.
-
-        Raises Invalid naming what is missing.
-        """
+        """Return a model by `provider:model`, alias or provider (None: default); raises Invalid."""
 
     def refresh(self, version: int) -> None:
         """Load the installation's preferences of this version, unless they are in use already."""

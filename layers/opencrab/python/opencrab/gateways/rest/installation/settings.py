@@ -6,7 +6,7 @@ from fastapi import Request
 from pydantic import Field
 
 from opencrab.domain.configuration.hidden_value import hide_secret_settings
-from opencrab.domain.errors import Unavailable
+from opencrab.domain.errors import NotFound
 from opencrab.domain.value import Value
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import http_routes_below
@@ -42,7 +42,7 @@ def list_installation_settings(request: Request, _caller: Owner) -> SettingsView
     """
     read = getattr(request.app.state, "settings_in_effect", None)
     if read is None:
-        raise Unavailable("this process does not know its settings", cure="ask the server itself")
+        raise NotFound("this process does not know its settings", cure="ask the server itself")
     return SettingsView(
         settings=tuple(
             EffectiveSettingView(
