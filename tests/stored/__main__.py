@@ -24,6 +24,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(prog="python -m tests.stored", description=__doc__)
     arguments.add_argument("--forms", action="store_true", help="write the forms only")
     arguments.add_argument("--release", metavar="X.Y.Z", help="prepare this release")
+    arguments.add_argument("--tests", nargs="*", default=STORING, help="the tests that store")
     asked = arguments.parse_args()
     if asked.release:
         set_version(asked.release)
@@ -35,10 +36,11 @@ def main() -> int:
         return 0
     harvest = Harvest()
     with collecting(harvest):
-        failed = pytest.main(["-q", "-p", "no:cacheprovider", *_IGNORED, *STORING])
+        failed = pytest.main(["-q", "-p", "no:cacheprovider", *_IGNORED, *asked.tests])
     if failed:
-        sys.stderr.write("tests failed: the rows were not written\n")
-        return 1
+        sys.stderr.write("tests failed: look at them before you use the rows\n")
+        if asked.release:
+            return 1
     rows = [
         json.dumps({"kind": kind, "body": body}, ensure_ascii=False, sort_keys=True)
         for kind, bodies in sorted(harvest.bodies.items())

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from opencrab import __version__
 from opencrab.domain.autonomy.vital_signs import VitalSigns, heartbeat_slot
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
@@ -63,6 +64,19 @@ def test_a_turn_without_time_is_named_and_given_back(function: Function) -> None
     assert function.turns(record, milliseconds=SHORT) == [record["messageId"]]
     assert function.queue.given == [(record["receiptHandle"], 2)]
     assert function.journal.claims == [], "this costs the turn none of its deliveries"
+
+
+def test_a_deployment_lets_the_function_upgrade_the_data_once(function: Function) -> None:
+    told = function.worker.upgrade({"upgrade": {"dry_run": True}}, Call())
+    assert (told["ended"], told["before"]) == (True, None)
+    assert told["migrations"][0]["changed"] == 1
+    assert agent_vital_signs_document(function.house.home.facts, "mika") is None
+    done = function.worker.upgrade({"upgrade": {}}, Call())
+    assert (done["ended"], done["release"]) == (True, __version__)
+    assert agent_vital_signs_document(function.house.home.facts, "mika") is not None
+    again = function.worker.upgrade({"upgrade": {}}, Call())
+    assert (again["before"], again["migrations"][0]["was_done"]) == (__version__, True)
+    assert json.loads(json.dumps(again)) == again
 
 
 TROUBLE = {"unexpected": RuntimeError(JAPANESE), "unavailable": Unavailable("no table")}

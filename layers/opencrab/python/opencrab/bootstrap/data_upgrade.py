@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from opencrab import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from opencrab.ports.clock import Clock
     from opencrab.ports.home import Home
     from opencrab.ports.installation.data_upgrade import FolderUpgrade
@@ -50,8 +52,12 @@ def _backup_folder(data: Path, clock: "Clock") -> Path:
     return data.with_name(f"{data.name}-backups") / name
 
 
-def upgrade_data_at_local_start(home: "Home", clock: "Clock", language: str) -> None:
+def upgrade_data_at_local_start(
+    home: "Home", clock: "Clock", say: "Callable[[str, str, str, int], object]"
+) -> None:
     """Migrate the data if another release used it last, and say so.
+
+    `say` is called with the key of a sentence, the release before, this one, and a count.
 
     That takes no backup: at a start only what is missing is added, and nothing is replaced.
     """
@@ -59,12 +65,10 @@ def upgrade_data_at_local_start(home: "Home", clock: "Clock", language: str) -> 
 
     if is_data_of_release(home.facts, __version__):
         return
-    from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
     from opencrab.engine.installation.data_migration import upgrade_data
 
     done = upgrade_data(home, clock, __version__)
-    facts = {"before": done.before or "0.1", "release": done.release, "count": done.changed}
     if done.is_from_newer_release:
-        print_local_start_screen_line("newer_data", language, **facts)
+        say("newer_data", done.before or "", done.release, done.changed)
     elif done.changed:
-        print_local_start_screen_line("upgraded_data", language, **facts)
+        say("upgraded_data", done.before or "0.1", done.release, done.changed)

@@ -9,7 +9,9 @@ from typer.testing import CliRunner, Result
 from opencrab import __version__
 from opencrab.adapters.sqlite.home import FILE
 from opencrab.bootstrap.data_upgrade import upgrade_local_data_folder
+from opencrab.engine.installation.data_migration import DATA_MIGRATIONS
 from opencrab.gateways.cli.app import build_cli_app
+from opencrab.gateways.cli.backup.upgrade import _MIGRATIONS
 from opencrab.gateways.cli.terminal.options import Options
 from tests.unit.adapters.backup.installation import installation
 from tests.unit.adapters.sqlite.home import home
@@ -76,6 +78,10 @@ def test_scripts_get_json(data: Path, tmp_path: Path) -> None:
     assert (done["before"], done["release"], done["changed"]) == (None, __version__, 1)
     assert (done["backup"], done["problems"]) == (str(tmp_path / "kept"), [])
     assert [each["name"] for each in done["migrations"]] == ["first_heartbeats", "schedule_times"]
+
+
+def test_every_migration_has_a_sentence() -> None:
+    assert _MIGRATIONS.keys() == DATA_MIGRATIONS.keys()
 
 
 def test_a_damaged_folder_is_not_upgraded(data: Path, tmp_path: Path) -> None:

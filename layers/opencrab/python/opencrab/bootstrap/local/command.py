@@ -87,7 +87,8 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
     database, network = open_sqlite_database(data), Network()
     try:
         runtime = _runtime(local, configured, database, thinking, secrets, network=network)
-        upgrade_data_at_local_start(runtime.home, runtime.clock, str(options.language))
+        say = partial(_say_upgraded, str(options.language))
+        upgrade_data_at_local_start(runtime.home, runtime.clock, say)
         own.follow(runtime.home.facts)
         owner = _owner_key_file(runtime, local, str(configured.get("owner.name")))
         place = _place(options, port, page, owner)
@@ -116,6 +117,12 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
             with suppress(OSError):
                 (data / name).unlink()
         database.close()
+
+
+def _say_upgraded(language: str, key: str, before: str, release: str, count: int) -> None:
+    from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
+
+    print_local_start_screen_line(key, language, before=before, release=release, count=count)
 
 
 def _owner_key_file(runtime: "Runtime", local: "LocalSettings", name: str) -> Path | None:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from opencrab.ports.installation.data_upgrade import DataUpgrade, FolderUpgrade
 
 
+_MIGRATIONS = {
+    "first_heartbeats": "upgrade_first_heartbeats",
+    "schedule_times": "upgrade_schedule_times",
+}
+"""The sentence for each migration that changed something."""
+
+
 @cli_command
 def upgrade_data_folder(
     terminal: Terminal,
@@ -59,9 +66,8 @@ def _draw_data(terminal: Terminal, data: "DataUpgrade", *, dry_run: bool) -> Non
         terminal.print_sentence("upgrade_nothing", release=data.release)
         return
     for each in data.migrations:
-        key = f"upgrade_{each.name}"
         if each.changed and not each.was_done:
-            terminal.print_sentence(key, count=each.changed, all=each.checked)
+            terminal.print_sentence(_MIGRATIONS[each.name], count=each.changed, all=each.checked)
     key = "upgrade_dry" if dry_run else "upgrade_done"
     terminal.print_sentence(key, release=data.release, count=data.changed)
 
