@@ -49,21 +49,6 @@ def test_an_agent_with_nothing_due_beats_and_calls_no_model(house: House) -> Non
     assert house.provider.bill.received == 0
 
 
-def test_an_agent_for_which_time_causes_nothing_has_no_heartbeat_until_something_happens(
-    house: House,
-) -> None:
-    living(house, "crab", SPEAKS)
-    minutes(house, 180, step=60)
-    still = signs(house, "crab")
-    assert (still.beats, still.coming_beat_at) == (2, None)
-    assert tell(house, "crab")
-    woken = signs(house, "crab").coming_beat_at
-    assert woken is not None
-    assert timedelta() < woken - house.clock.now() <= 61 * SECOND
-    minutes(house, 3, step=10)
-    assert len(log(house, "crab")) == 1
-
-
 def test_an_idle_beat_is_one_write_that_can_wait_and_nothing_else(house: House) -> None:
     living(house, "crab", interval_seconds=59)
     run_autonomy_sweep(house.runtime)

@@ -17,7 +17,8 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals.approvals import sweep_approvals
 from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
 from opencrab.engine.autonomy.heartbeat import repair_postponed_heartbeats, sweep_heartbeats
-from opencrab.engine.autonomy.schedules import SCHEDULES_AT_ONCE, sweep_schedules
+from opencrab.engine.autonomy.schedule_documents import SCHEDULES_AT_ONCE
+from opencrab.engine.autonomy.schedules import sweep_schedules
 from opencrab.engine.queueing import enqueue_turn, queue_for_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import utterance_queue_message
