@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money hostile worlds mutants bench bench-peers bench-web docs build validate deploy prices release lock format
+.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money scale hostile worlds mutants bench bench-peers bench-web docs build validate deploy prices release lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -81,6 +81,10 @@ crash: .venv/.dev ## Explore every crash point of a turn
 # A million steps take some minutes; ARGS="--conflicts 70" lets most writes fail.
 money: .venv/.dev ## Look for a cent beyond the budget
 	@$(BIN)/python -m tests.money.simulate $(ARGS)
+
+# Turns by the thousand on a table in memory, in time of its own; some minutes.
+scale: .venv/.dev ## Simulate turns that meet at one budget, before and after leases
+	@$(BIN)/python -m tests.scale.run $(ARGS)
 
 # Any action, any arguments, any order. 50,000 steps and the seeded bugs take some minutes.
 hostile: .venv/.dev ## Let a hostile model do what it likes

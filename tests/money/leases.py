@@ -56,7 +56,7 @@ PROCESSES = 6
 _OLD = 1
 """So many of the processes draw without leases, as the release before did."""
 
-_CONFLICTS, _LOST, _KILLS, _SWITCHES = 0.08, 0.01, 0.004, 0.5
+_CONFLICTS, _LOST, _KILLS, _SWITCHES = 0.08, 0.05, 0.004, 0.5
 
 _TURN_ITEMS = Schema("turn of this simulation")
 RUNNING = Turn(

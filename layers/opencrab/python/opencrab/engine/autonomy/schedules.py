@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
@@ -33,6 +32,8 @@ from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.engine.agents.vital_signs import make_dormant_agent_active
 from opencrab.engine.autonomy.due_items import admit_due_item, admit_or_drop_due_item
 from opencrab.engine.autonomy.schedule_documents import (
+    SCHEDULES_AT_ONCE,
+    StartedSchedules,
     read_schedule_count,
     schedule_count_after,
     schedule_document,
@@ -58,18 +59,6 @@ _WHY = {
     WhyOff.RETIRED: "its agent has retired",
     WhyOff.NOT_THERE: "its session is over, or its agent has left it",
 }
-
-SCHEDULES_AT_ONCE = 100
-"""Due schedules that one sweep starts itself."""
-
-
-@dataclass(frozen=True)
-class StartedSchedules:
-    """How many schedules a sweep started, and the keys of all that it tried to."""
-
-    begun: int
-    tried: frozenset[tuple[str, str, str]]
-
 
 _Step = tuple[Schedule, tuple[DueItem, ...]]
 

@@ -17,8 +17,8 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals.approvals import sweep_approvals
 from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
 from opencrab.engine.autonomy.heartbeat import repair_postponed_heartbeats, sweep_heartbeats
-from opencrab.engine.autonomy.schedules import SCHEDULES_AT_ONCE, sweep_schedules
-from opencrab.engine.autonomy.sweep_queue import queue_due_items, queue_due_schedules
+from opencrab.engine.autonomy.schedule_documents import SCHEDULES_AT_ONCE
+from opencrab.engine.autonomy.schedules import sweep_schedules
 from opencrab.engine.queueing import enqueue_turn, queue_for_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import utterance_queue_message
@@ -115,6 +115,10 @@ def _start_schedules(runtime: Runtime, swept: SweepResult) -> Generator[None]:
     if len(tried) < SCHEDULES_AT_ONCE:
         return
     yield
+    from opencrab.engine.autonomy.sweep_queue import (  # noqa: PLC0415 - for a backlog only
+        queue_due_schedules,
+    )
+
     due = runtime.home.facts.list_due(SCHEDULE, runtime.clock.now(), _MOST)
     others = [fact for fact in due if fact.key not in tried]
     for start in range(0, len(others), _BATCH):
@@ -129,6 +133,8 @@ def _admit_due_items(runtime: Runtime, swept: SweepResult, each: Each) -> Genera
     if len(items) < _BATCH:
         return
     yield
+    from opencrab.engine.autonomy.sweep_queue import queue_due_items  # noqa: PLC0415 - as above
+
     seen = {item.id for item in items}
     due = runtime.home.due.list_due(runtime.clock.now(), _MOST)
     others = [item for item in due if item.id not in seen]

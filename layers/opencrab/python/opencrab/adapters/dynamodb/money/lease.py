@@ -45,7 +45,7 @@ from opencrab.adapters.dynamodb.table import (
     update_item,
 )
 from opencrab.domain.errors import Changed, Exhausted, Stopped, Unavailable
-from opencrab.domain.money.budget import WHOLE, BudgetDraw
+from opencrab.domain.money.budget import INSTALLATION, WHOLE, BudgetDraw
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MicroUsd
 
@@ -116,6 +116,7 @@ class BudgetLeases:
         self._slices: dict[Budget, _Slice] = {}
         self._until: dict[str, datetime] = {}
         self._full: dict[Budget, datetime] = {}
+        self._direct: set[Budget] = set()
         self._lock = Lock()
 
     def draw(
@@ -148,7 +149,11 @@ class BudgetLeases:
         self._refresh(day, at)
         direct, changes = list[BudgetDraw](), dict[str, _Change]()
         for draw in draws:
-            change = self._change(draw, at) if draw.day == day else None
+            try:
+                change = self._change(draw, at) if draw.day == day else None
+            except Unavailable:
+                self._abandon(LeasedDraws((), day, tuple(changes.items())), at)
+                raise
             if change is None:
                 direct.append(draw)
             else:
@@ -178,9 +183,11 @@ class BudgetLeases:
         budget = (draw.scope, draw.day)
         known = self._slices.get(budget)
         if draw.micro_usd <= 0:
-            return None if known is None else _Change(-draw.micro_usd)
+            return _Change(-draw.micro_usd) if known or self._takes_over(budget) else None
         limit = draw.limit_micro_usd
         if limit is None or not self._is_leased(draw, limit):
+            if draw.scope == INSTALLATION:
+                self._direct.add(budget)
             return None
         if known is not None and limit < known.limit:
             # Whoever lowers a limit means now: what was taken under the old one goes back.
@@ -193,6 +200,13 @@ class BudgetLeases:
         filled = self._fill(draw, known, at)
         self._slices[budget] = replace(known, limit=limit)
         return None if filled is None else _Change(-draw.micro_usd, *filled)
+
+    def _takes_over(self, budget: Budget) -> bool:
+        """Check whether the rest of a turn of another process goes through this one's lease.
+
+        What turns spent is saved with it, and must not meet all others at the installation's item.
+        """
+        return budget[0] == INSTALLATION and budget not in self._direct
 
     def _is_leased(self, draw: BudgetDraw, limit: MicroUsd) -> bool:
         if limit // POOL_DIVISOR < SLICE_DRAWS * draw.micro_usd:

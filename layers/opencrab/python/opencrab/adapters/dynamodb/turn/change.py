@@ -31,8 +31,7 @@ class Writes:
     """The transaction of a turn's change, given the known stop and the known session counts.
 
     The header comes first, then draws, the budget lease, documents and session; all others are put
-    if absent, except counters. `seen` are the agents that are already marked as active, and
-    `calls_kept` says when ledger rows expire.
+    if absent, except counters. `calls_kept` says when ledger rows expire.
     """
 
     def __init__(
@@ -40,7 +39,6 @@ class Writes:
         change: TurnChange,
         after: Turn,
         known: CountedSession | None,
-        seen: tallies.Seen,
         *,
         calls_kept: timedelta | None = None,
         leased: "LeasedDraws | None" = None,
@@ -48,7 +46,6 @@ class Writes:
         self._change = change
         self._after = after
         self._known = known
-        self._seen = seen
         self._calls_kept = calls_kept
         self._draws = change.draws if leased is None else leased.direct
         self._lease_write = None if leased is None else leased.write
@@ -138,7 +135,7 @@ class Writes:
         yield from map(utterances.put_utterance_in_dynamodb, change.utterances)
         yield from map(due_items.put_new_due_item, change.due)
         yield from (ledger.put_usage_row_in_dynamodb(row, self._calls_kept) for row in change.usage)
-        yield from tallies.dynamodb_usage_counter_writes(change.usage, at, self._seen)
+        yield from tallies.dynamodb_usage_counter_writes(change.usage)
 
 
 def _advance_counts(change: TurnChange, known: CountedSession) -> CountedSession:

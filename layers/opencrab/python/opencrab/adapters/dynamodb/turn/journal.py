@@ -139,8 +139,9 @@ class DynamoJournal:
         return RecordedTurn(claimed, before)
 
     def commit(self, change: TurnChange) -> Turn:
+        at = change.at or change.turn.created_at
+        tallies.mark_agents_active_in_dynamodb(self._table, change.usage, at, self._active)
         if change.draws and self._leases_budgets:
-            at = change.at or change.turn.created_at
             return self._opened_leases().draw(change.draws, at, partial(self._commit, change))
         return self._commit(change)
 
@@ -153,9 +154,7 @@ class DynamoJournal:
             # lost to others ten times steps back; what was paid for is not given up (ADR 0008).
             if tries >= sessions.ATTEMPTS:
                 self._table.back_off(tries - sessions.ATTEMPTS + 1)
-            writes = Writes(
-                change, after, known, self._active, calls_kept=self._calls_kept, leased=leased
-            )
+            writes = Writes(change, after, known, calls_kept=self._calls_kept, leased=leased)
             try:
                 self._table.transact(*writes.all(), patient=bool(change.usage))
             except Cancelled as refusal:
@@ -165,7 +164,6 @@ class DynamoJournal:
                 continue
             if writes.grown is not None:
                 self._seen.note(writes.grown)
-            tallies.note_agents_counted_in_dynamodb(change.usage, self._active)
             self._on_turn(after)
             return after
         raise sessions.busy_dynamodb_session(session_id)
