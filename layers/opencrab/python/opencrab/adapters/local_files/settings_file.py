@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
-from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.errors import InvalidSetting, Unavailable
 
 MOST_BYTES = 1_048_576
 _BOM = "\ufeff"
@@ -17,20 +17,27 @@ def read_settings_file(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise _unreadable(path, "it is not a regular file")
+                raise _unreadable(path, "file_kind", "it is not a regular file")
             content = file.read(MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except IsADirectoryError as error:
+        raise _unreadable(path, "file_kind", "it is a folder") from error
     except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from error
+        why = error.strerror or str(error)
+        raise _unreadable(path, "file_unreadable", why, cure="make it readable for you") from error
     if len(content) > MOST_BYTES:
-        raise _unreadable(path, f"it is larger than {MOST_BYTES:,} bytes")
+        why = f"it is larger than {MOST_BYTES:,} bytes"
+        raise _unreadable(path, "file_large", why, cure="make it smaller")
     try:
         return content.decode("utf-8").removeprefix(_BOM)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise Invalid(
-            f"{path}:{line}: the file is not in UTF-8", cure="save it in UTF-8 with your editor"
+        raise InvalidSetting(
+            f"{path}:{line}: the file is not in UTF-8",
+            problem="file_encoding",
+            line=line,
+            cure="save it in UTF-8 with your editor",
         ) from error
 
 
@@ -64,5 +71,8 @@ def _write(draft: Path, target: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _unreadable(path: Path, why: str) -> Invalid:
-    return Invalid(f"{path} cannot be read: {why}", cure="make it a file that you can read")
+def _unreadable(
+    path: Path, problem: str, why: str, cure: str = "put a text file in its place"
+) -> InvalidSetting:
+    facts: dict[str, object] = {"why": why, "most": f"{MOST_BYTES:,}"}
+    return InvalidSetting(f"{path} cannot be read: {why}", problem=problem, facts=facts, cure=cure)

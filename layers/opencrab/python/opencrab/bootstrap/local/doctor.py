@@ -75,10 +75,12 @@ def probe_local_provider(local: "LocalSettings", name: str) -> "ProviderHealth":
     """Ask a provider for its list of models, which costs nothing, with what is set here."""
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.bootstrap.configuration.local_settings import SecretsWithDraft
     from opencrab.bootstrap.local.models import Network, configured_local_models
     from opencrab.engine.installation.model_checks import WAIT_SECONDS
 
-    network, secrets = Network(), FileSecrets(local.places.data)
+    network = Network()
+    secrets = SecretsWithDraft(FileSecrets(local.places.data), local.draft_secrets)
     try:
         models = ProviderModels(
             lambda: configured_local_models(secrets, local.load), network.transport

@@ -36,6 +36,12 @@ _ADMIN = (
 
 _TREE = (
     CommandNode(
+        "setup",
+        "Choose provider, models, budget and a first agent, and test them; run it again to change.",
+        "setup.setup:set_up",
+        section=_DAILY,
+    ),
+    CommandNode(
         "up",
         "Run OpenCrab on this computer.",
         "server.up:run_server_on_this_computer",
@@ -173,7 +179,7 @@ _TREE = (
             CommandNode("check", runs="configuration.files:check_settings"),
             CommandNode("diff", runs="configuration.files:show_settings_difference"),
             CommandNode("path", runs="configuration.files:show_settings_paths"),
-            CommandNode("setup", runs="configuration.setup:set_up"),
+            CommandNode("setup", runs="setup.setup:set_up", hidden=True),
             CommandNode("schema", runs="configuration.files:print_settings_schema"),
         ),
         section=_DAILY,

@@ -8,6 +8,7 @@ import typer
 
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.gateways.cli.configuration.opening import (
+    configuration_fault_line,
     hide_secret_settings,
     open_terminal_configuration,
     setting_view_without_secrets,
@@ -167,14 +168,13 @@ def _print_change(terminal: Terminal, change: "SettingChange", key: str, **facts
     if change.overridden_by:
         terminal.print_note("setting_overridden", name=change.name, source=change.overridden_by)
     else:
-        terminal.print_note("setting_at_start")
+        is_of_models = change.name.startswith("llm.") and change.name != "llm.prices_url"
+        terminal.print_note("models_at_once" if is_of_models else "setting_at_start")
 
 
 def _print_faults(terminal: Terminal, faults: "Sequence[ConfigurationFault]") -> None:
     for each in faults:
-        where = f"{each.file}:{each.line}: " if each.line else ""
-        named = each.what if where in each.what else f"{where}{each.what}"
-        terminal.print_complaint(named)
+        terminal.print_complaint(configuration_fault_line(each))
         if each.cure:
             terminal.print_complaint(f"  → {each.cure}")
 
