@@ -9,7 +9,6 @@ OpenCrabError
  ├── Unauthenticated 401 send a valid key
  ├── NotFound       404  name something that exists
  ├── Invalid        422  correct the input
- │    ├── InvalidSetting a setting, told in the language of whoever set it
  │    └── TooLarge  413  send less
  ├── Conflict       409  reload, then try again
  │    ├── Superseded     another worker owns the turn now: stand back
@@ -67,28 +66,6 @@ class Invalid(OpenCrabError):
     """Input that breaks a rule; the message names the field, `cure` says what to do."""
 
     code = "invalid"
-
-
-class InvalidSetting(Invalid):
-    """A setting or a file of settings that is wrong; `problem` and `facts` say so in any language.
-
-    `problem` is the key of a sentence, `line` that of the file, 0 if it is none.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        problem: str = "",
-        facts: dict[str, object] | None = None,
-        line: int = 0,
-        field: str | None = None,
-        cure: str | None = None,
-    ) -> None:
-        super().__init__(message, field=field, cure=cure)
-        self.problem = problem
-        self.facts = facts or {}
-        self.line = line
 
 
 class TooLarge(Invalid):

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
-from opencrab.domain.errors import InvalidSetting, Unavailable
+from opencrab.domain.errors import Invalid, Unavailable
 
 MOST_BYTES = 1_048_576
 _BOM = "\ufeff"
@@ -33,12 +33,9 @@ def read_settings_file(path: Path) -> str | None:
         return content.decode("utf-8").removeprefix(_BOM)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidSetting(
-            f"{path}:{line}: the file is not in UTF-8",
-            problem="file_encoding",
-            line=line,
-            cure="save it in UTF-8 with your editor",
-        ) from error
+        message = f"{path}:{line}: the file is not in UTF-8"
+        cure = "save it in UTF-8 with your editor"
+        raise _invalid_file(message, "file_encoding", {}, cure, line) from error
 
 
 def write_settings_file(path: Path, text: str) -> None:
@@ -73,6 +70,14 @@ def _write(draft: Path, target: Path, text: str) -> None:
 
 def _unreadable(
     path: Path, problem: str, why: str, cure: str = "put a text file in its place"
-) -> InvalidSetting:
+) -> Invalid:
     facts: dict[str, object] = {"why": why, "most": f"{MOST_BYTES:,}"}
-    return InvalidSetting(f"{path} cannot be read: {why}", problem=problem, facts=facts, cure=cure)
+    return _invalid_file(f"{path} cannot be read: {why}", problem, facts, cure)
+
+
+def _invalid_file(
+    message: str, problem: str, facts: dict[str, object], cure: str, line: int = 0
+) -> Invalid:
+    from opencrab.domain.configuration.invalid_setting import InvalidSetting  # noqa: PLC0415 - seldom
+
+    return InvalidSetting(message, problem=problem, facts=facts, line=line, cure=cure)

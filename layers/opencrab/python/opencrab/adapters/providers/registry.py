@@ -82,7 +82,7 @@ class ProviderModels:
         now: Callable[[], datetime] | None = None,
         keep_for: timedelta | None = None,
         advice: str = "set the environment variable {}",
-        stamp: Callable[[], object] = lambda: None,
+        stamp: Callable[[], object] | None = None,
     ) -> None:
         self._configured = configured
         self._transport = transport
@@ -262,7 +262,7 @@ class ProviderModels:
             return self._reading
 
     def _is_old(self) -> bool:
-        if self._stamp() != self._seen:
+        if self._stamp is not None and self._stamp() != self._seen:
             return True
         return self._until is not None and self._now is not None and self._now() >= self._until
 
@@ -279,7 +279,7 @@ class ProviderModels:
 
     def _read(self) -> _Reading:
         # First, so that what changes meanwhile is read again, and what is wrong is read once.
-        self._seen = self._stamp()
+        self._seen = None if self._stamp is None else self._stamp()
         stored = self._stored_now()
         settings = merge_catalogue_preferences(self._configured(), stored.preferences)
         facts = ModelFacts(settings.models, settings.listing, stored.preferences.prices)

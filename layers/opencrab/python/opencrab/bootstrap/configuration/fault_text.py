@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from opencrab.domain.configuration.file_check import SettingFault
-from opencrab.domain.errors import Invalid, InvalidSetting
+from opencrab.domain.configuration.invalid_setting import InvalidSetting
+from opencrab.domain.errors import Invalid
 from opencrab.ports.texts import Texts
 
 _LONGEST = 60

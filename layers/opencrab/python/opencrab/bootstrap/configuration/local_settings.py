@@ -1,6 +1,7 @@
 """The owner's settings files on this machine: where they are, and what is set in them."""
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -73,9 +74,12 @@ class LocalSettings:
 
     def stamp(self) -> tuple[tuple[int, int, int] | None, ...]:
         """Return what changes when one of the files, or a stored key, does."""
+        return tuple(map(_file_stamp, self._stamped))
+
+    @cached_property
+    def _stamped(self) -> tuple[str, ...]:
         data = self.places.data
-        files = (*self.places.files, data / DOTENV_FILE, data / _SECRETS)
-        return tuple(map(_file_stamp, files))
+        return tuple(map(str, (*self.places.files, data / DOTENV_FILE, data / _SECRETS)))
 
     def _require_changeable(self, found: "Settings") -> None:
         """Raise Invalid if a variable sets what cannot be changed; files were checked before."""
@@ -179,10 +183,10 @@ def naming_setting_sources(configured: "Settings") -> Iterator[None]:
         raise Invalid(f"{source}: {error.message}", field=error.field, cure=error.cure) from error
 
 
-def _file_stamp(path: Path) -> tuple[int, int, int] | None:
+def _file_stamp(path: str) -> tuple[int, int, int] | None:
     """Return what tells a file's content from the one before; None without the file."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - asked at every choice of a model: a Path takes longer
     except OSError:
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns

@@ -25,7 +25,7 @@ from opencrab.adapters.providers.catalogue.model_facts import (
 )
 from opencrab.adapters.providers.transport.exchange import SignRequest
 from opencrab.adapters.providers.wire.address import checked_wire_base_url
-from opencrab.domain.errors import Invalid, InvalidSetting
+from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions, Use
 
 Kind = Literal[
@@ -204,7 +204,7 @@ def provider_catalogue_alias_target(name: str, aliases: Mapping[str, str], place
         name = aliases[name]
         if name in seen or len(seen) > MOST_HOPS:
             way = " → ".join([*seen, name])
-            raise InvalidSetting(
+            raise _invalid_reference(
                 f"the alias {seen[0]!r} is circular, or leads over more than {MOST_HOPS} others: "
                 f"{way}",
                 problem="alias_circular",
@@ -228,7 +228,7 @@ def check_catalogue_alias_target(
     if provider not in providers and provider != "scripted":
         known = ", ".join(sorted({*providers, "scripted"}))
         via = "" if found == name else f" (from alias {name!r})"
-        raise InvalidSetting(
+        raise _invalid_reference(
             f"{found!r}{via} is not a known model, alias or provider",
             problem="model_unknown",
             facts={"model": found.removesuffix(":"), "provider": provider, "known": known},
@@ -249,7 +249,7 @@ def check_catalogue_fallback_models(
     for name in fallback:
         found = check_catalogue_alias_target(name, aliases, providers, place)
         if found in seen:
-            raise InvalidSetting(
+            raise _invalid_reference(
                 f"the fallback lists {found!r} twice, as {seen[found]!r} and as {name!r}",
                 problem="fallback_twice",
                 facts={"model": found, "first": seen[found], "second": name},
@@ -257,6 +257,14 @@ def check_catalogue_fallback_models(
                 cure="list each model once",
             )
         seen[found] = name
+
+
+def _invalid_reference(
+    message: str, *, problem: str, facts: dict[str, object], field: str, cure: str
+) -> Invalid:
+    from opencrab.domain.configuration.invalid_setting import InvalidSetting  # noqa: PLC0415 - seldom
+
+    return InvalidSetting(message, problem=problem, facts=facts, field=field, cure=cure)
 
 
 def _check_references(settings: ModelsSettings) -> None:
@@ -269,7 +277,7 @@ def _check_references(settings: ModelsSettings) -> None:
     check_catalogue_alias_target(settings.default, {}, providers, "llm.default_provider")
     for alias in settings.selectable:
         if alias not in aliases:
-            raise InvalidSetting(
+            raise _invalid_reference(
                 f"allowed_aliases contains {alias!r}, which is not a defined alias",
                 problem="alias_missing",
                 facts={"alias": alias},
