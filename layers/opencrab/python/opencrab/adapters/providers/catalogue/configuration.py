@@ -14,6 +14,7 @@ from opencrab.adapters.providers.catalogue.config_table import (
     catalogue_config_text,
     catalogue_config_texts,
     check_catalogue_config_keys,
+    invalid_catalogue_reference,
 )
 from opencrab.adapters.providers.catalogue.model_facts import (
     Listing,
@@ -70,8 +71,8 @@ class ProviderSettings:
 
     `key_name` names the secret or environment variable of the key; `missing` is the variable
     without which the provider is absent; `problem` is another reason why it cannot be used.
-    `private` None means: judge by the address. `script` is a file for kind `scripted`.
-    `profile` is the AWS profile whose credentials sign, if it is not the process's own.
+    `private` None means: judge by the address. `script` is a file for kind `scripted`,
+    `profile` the AWS profile that signs.
     `configured_url` is the address before the owner changed it at run time. `unseen` says that the
     key is a placeholder for one that this process cannot read, and must not be checked. `sign`
     signs requests with AWS credentials where there is no key; with `signs_by_choice` the owner
@@ -203,12 +204,11 @@ def provider_catalogue_alias_target(name: str, aliases: Mapping[str, str], place
     while name in aliases:
         name = aliases[name]
         if name in seen or len(seen) > MOST_HOPS:
-            way = " → ".join([*seen, name])
-            raise _invalid_reference(
-                f"the alias {seen[0]!r} is circular, or leads over more than {MOST_HOPS} others: "
-                f"{way}",
+            facts = {"alias": seen[0], "way": " → ".join([*seen, name]), "most": MOST_HOPS}
+            raise invalid_catalogue_reference(
+                "the alias {alias!r} is circular, or leads over {most}: {way}".format_map(facts),
                 problem="alias_circular",
-                facts={"alias": seen[0], "way": way, "most": MOST_HOPS},
+                facts=facts,
                 field=place,
                 cure="make each alias resolve to PROVIDER:MODEL",
             )
@@ -228,7 +228,7 @@ def check_catalogue_alias_target(
     if provider not in providers and provider != "scripted":
         known = ", ".join(sorted({*providers, "scripted"}))
         via = "" if found == name else f" (from alias {name!r})"
-        raise _invalid_reference(
+        raise invalid_catalogue_reference(
             f"{found!r}{via} is not a known model, alias or provider",
             problem="model_unknown",
             facts={"model": found.removesuffix(":"), "provider": provider, "known": known},
@@ -249,7 +249,7 @@ def check_catalogue_fallback_models(
     for name in fallback:
         found = check_catalogue_alias_target(name, aliases, providers, place)
         if found in seen:
-            raise _invalid_reference(
+            raise invalid_catalogue_reference(
                 f"the fallback lists {found!r} twice, as {seen[found]!r} and as {name!r}",
                 problem="fallback_twice",
                 facts={"model": found, "first": seen[found], "second": name},
@@ -257,14 +257,6 @@ def check_catalogue_fallback_models(
                 cure="list each model once",
             )
         seen[found] = name
-
-
-def _invalid_reference(
-    message: str, *, problem: str, facts: dict[str, object], field: str, cure: str
-) -> Invalid:
-    from opencrab.domain.configuration.invalid_setting import InvalidSetting  # noqa: PLC0415 - seldom
-
-    return InvalidSetting(message, problem=problem, facts=facts, field=field, cure=cure)
 
 
 def _check_references(settings: ModelsSettings) -> None:
@@ -277,7 +269,7 @@ def _check_references(settings: ModelsSettings) -> None:
     check_catalogue_alias_target(settings.default, {}, providers, "llm.default_provider")
     for alias in settings.selectable:
         if alias not in aliases:
-            raise _invalid_reference(
+            raise invalid_catalogue_reference(
                 f"allowed_aliases contains {alias!r}, which is not a defined alias",
                 problem="alias_missing",
                 facts={"alias": alias},
