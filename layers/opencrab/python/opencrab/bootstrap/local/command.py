@@ -161,7 +161,9 @@ def _runtime(
     rule = CrashRule(fair_seconds=rules.model_timeout_seconds, lease_seconds=rules.lease_seconds)
     home = sqlite_home_on_database(database, clock, files=files, blobs=LocalBlobs(data), rule=rule)
     home = replace(home, folders=files)
-    models = ProviderModels(thinking.again, network.transport, stored=home.preferences.get)
+    models = ProviderModels(
+        thinking.again, network.transport, stored=home.preferences.get, stamp=local.stamp
+    )
     vectors = configured_vectors(configured, home.journal, home.agents, models, clock)
     search = local_search(home, data, clock, vectors)
     return Runtime(

@@ -74,11 +74,13 @@ def check_local_settings_together(local: "LocalSettings") -> "Settings":
 def probe_local_provider(local: "LocalSettings", name: str) -> "ProviderHealth":
     """Ask a provider for its list of models, which costs nothing, with what is set here."""
     from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.bootstrap.configuration.local_settings import SecretsWithDraft
     from opencrab.bootstrap.local.models import Network, configured_local_models
     from opencrab.bootstrap.secret_store import local_secret_store
     from opencrab.engine.installation.model_checks import WAIT_SECONDS
 
-    network, secrets = Network(), local_secret_store(local.places.data)
+    network = Network()
+    secrets = SecretsWithDraft(local_secret_store(local.places.data), local.draft_secrets)
     try:
         models = ProviderModels(
             lambda: configured_local_models(secrets, local.load), network.transport

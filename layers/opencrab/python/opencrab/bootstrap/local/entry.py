@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
 
@@ -59,6 +60,7 @@ def _program() -> "Callable[[], object]":
         deployed_settings=_deployed_settings,
         init_system=_init_system,
         upgrade=_upgrade,
+        start_server=_start_server,
     )
     return build_cli_app(_up, outside)
 
@@ -94,6 +96,12 @@ def _up(options: "UpOptions", /) -> int:
     from opencrab.bootstrap.local.command import run_local_server
 
     return run_local_server(options)
+
+
+def _start_server(options: "UpOptions", /) -> "AbstractContextManager[None]":
+    from opencrab.bootstrap.local.process.temporary_server import run_temporary_server
+
+    return run_temporary_server(options)
 
 
 def _relay(way: "RelayWay", /) -> None:

@@ -99,6 +99,7 @@ _MODELS: dict[str, SettingRule] = {
             "azure",
             "anthropic",
             "google",
+            "bedrock",
             "openrouter",
             "ollama",
             "llamacpp",
@@ -114,6 +115,7 @@ _MODELS: dict[str, SettingRule] = {
     "llm.providers.*.key_name": _text(pattern=r"([A-Z][A-Z0-9_]*)?", example='"MY_API_KEY"'),
     "llm.providers.*.script": _text(),
     "llm.providers.*.api_version": _text(),
+    "llm.providers.*.profile": _text(),
     "llm.providers.*.enabled": _SWITCH,
     "llm.providers.*.private": _SWITCH,
     "llm.providers.*.stream": _SWITCH,
@@ -204,7 +206,7 @@ _INSTALLATION: dict[str, SettingRule] = {
         judge=lambda days: SettingProblem("calls_days") if 0 < days < 40 else None,  # noqa: PLR2004
     ),
     "backup.every": _text(
-        pattern=r"([1-9][0-9]{0,4}[mhd])?", example='"1d", "12h" or "30m"', judge=_interval
+        pattern=r"([1-9][0-9]{0,4}[mhd])?", example='"30m" / "12h" / "1d"', judge=_interval
     ),
     "backup.keep": _whole(1),
     "backup.folder": _text(),

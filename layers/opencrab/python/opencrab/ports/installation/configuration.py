@@ -84,6 +84,14 @@ class SettingChange:
     overridden_by: str = ""
 
 
+@dataclass(frozen=True)
+class SettingsDraft:
+    """Settings that are not written yet: typed texts by name, and secrets by their variables."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
 class Configuration(Protocol):
     """The settings files of this computer."""
 
@@ -125,8 +133,22 @@ class Configuration(Protocol):
         """Store a secret in the data folder, under the name of its variable."""
         ...
 
-    def check_provider(self, name: str) -> "ProviderHealth":
-        """Ask a provider for its list of models, with the settings as they are now."""
+    def require_value(self, name: str, text: str) -> None:
+        """Raise Invalid if a setting must not have the value of a typed text."""
+        ...
+
+    def check_provider(self, name: str, draft: SettingsDraft | None = None) -> "ProviderHealth":
+        """Ask a provider for its list of models, with the settings as they are or would be.
+
+        Raises Invalid for a draft that a setting must not have.
+        """
+        ...
+
+    def aws_profiles(self) -> Sequence[str]:
+        """Return the names of the AWS profiles of this user; one that the environment names alone.
+
+        Names are as AWS's own files have them, without loading any credentials.
+        """
         ...
 
     def create(self) -> Path:

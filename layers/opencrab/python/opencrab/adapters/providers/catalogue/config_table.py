@@ -103,3 +103,12 @@ def catalogue_config_seconds(
             cure=_CURE,
         )
     return seconds
+
+
+def invalid_catalogue_reference(
+    message: str, *, problem: str, facts: dict[str, object], field: str, cure: str
+) -> Invalid:
+    """Return the error for a name of a model that leads nowhere, to be said in any language."""
+    from opencrab.domain.configuration.invalid_setting import InvalidSetting  # noqa: PLC0415 - seldom
+
+    return InvalidSetting(message, problem=problem, facts=facts, field=field, cure=cure)

@@ -36,6 +36,12 @@ _ADMIN = (
 
 _TREE = (
     CommandNode(
+        "setup",
+        "Choose provider, models, budget and a first agent, and test them; run it again to change.",
+        "setup.setup:set_up",
+        section=_DAILY,
+    ),
+    CommandNode(
         "up",
         "Run OpenCrab on this computer.",
         "server.up:run_server_on_this_computer",
@@ -177,7 +183,7 @@ _TREE = (
             CommandNode("push", runs="configuration.deployed:push_settings"),
             CommandNode("pull", runs="configuration.deployed:pull_settings"),
             CommandNode("versions", runs="configuration.deployed:list_settings_versions"),
-            CommandNode("setup", runs="configuration.setup:set_up"),
+            CommandNode("setup", runs="setup.setup:set_up", hidden=True),
             CommandNode("schema", runs="configuration.files:print_settings_schema"),
         ),
         section=_DAILY,

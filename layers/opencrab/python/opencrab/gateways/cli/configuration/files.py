@@ -174,7 +174,8 @@ def _print_change(terminal: Terminal, change: "SettingChange", key: str, **facts
     if change.overridden_by:
         terminal.print_note("setting_overridden", name=change.name, source=change.overridden_by)
     else:
-        terminal.print_note("setting_at_start")
+        is_of_models = change.name.startswith("llm.") and change.name != "llm.prices_url"
+        terminal.print_note("models_at_once" if is_of_models else "setting_at_start")
 
 
 def _fault_view(fault: "ConfigurationFault") -> dict[str, object]:

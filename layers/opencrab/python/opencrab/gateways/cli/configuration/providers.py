@@ -180,14 +180,17 @@ def _change(
     terminal.print_note("provider_try", name=name)
 
 
-def ask_provider_key(terminal: Terminal, name: str) -> str:
-    """Ask for a provider's key, which is not shown, or read it from a pipe."""
+def ask_provider_key(terminal: Terminal, name: str, question: str = "provider_key") -> str:
+    """Ask for a provider's key, which is not shown, or read it from a pipe.
+
+    `question` is the key of the sentence that asks.
+    """
     if not terminal.interactive:
         return terminal_text_argument_or_pipe(
             terminal, None, needed="provider_key_needed", option="--key"
         ).strip()
     with hide_terminal_typing():
-        secret = ask_line_on_terminal(terminal.words("provider_key", name=name))
+        secret = ask_line_on_terminal(terminal.words(question, name=name))
     terminal.line()
     return secret.strip()
 
