@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opencrab.domain.errors import Invalid, NotFound, Unavailable
+from opencrab.gateways.cli.configuration.opening import configuration_fault_line
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ def deployed_settings_file(
 def print_settings_faults(terminal: Terminal, faults: "Sequence[ConfigurationFault]") -> None:
     """Print faults of settings files, each with file, line and what to do."""
     for each in faults:
-        where = f"{each.file}:{each.line}: " if each.line else ""
-        named = each.what if where in each.what else f"{where}{each.what}"
-        terminal.print_complaint(named)
+        terminal.print_complaint(configuration_fault_line(each))
         if each.cure:
             terminal.print_complaint(f"  → {each.cure}")
