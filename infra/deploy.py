@@ -6,14 +6,11 @@ was told it keeps itself: SAM is told only what changes, and reads nothing that 
 """
 
 import argparse
-import hashlib
 import json
 import os
 import re
-import secrets
 import shlex
 import shutil
-import string
 import subprocess
 import sys
 import tomllib
@@ -22,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from infra.advice import advise, check_id_lists
+from infra.owner_key import OwnerKey, checked_owner_key, make_owner_key
 from infra.page import clear_page, describe_page, publish_page
 from infra.place import Installation, Place, Unready
 from infra.settings_file import settings_file_to_upload, upload_settings_file
@@ -36,11 +34,7 @@ RESERVED = frozenset({"default", "global"})
 UNSAVED = "not-saved"
 CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")
 
-_ALPHABET = string.ascii_letters + string.digits
-_KEY_LENGTH = 43
-_SHORTEST_KEY = 16
 _FIXED_QUEUE = re.compile(r"/opencrab-([a-z][a-z0-9]{0,15})-turns\.fifo$")
-_SENDABLE = re.compile(r"[!-~]+")
 _OWN_OPTIONS = {"Stage": "--stage", "OwnerKeyHash": "--new-owner-key"}
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9]*)=(.*)", re.DOTALL)
 
@@ -55,19 +49,6 @@ class Wish:
     new_owner_key: bool
     keys: Path
     config: str = ""
-
-
-@dataclass(frozen=True)
-class OwnerKey:
-    """The owner's key; without a path it came from the environment."""
-
-    secret: str
-    path: Path | None
-
-    @property
-    def digest(self) -> str:
-        """What is deployed of it."""
-        return hashlib.sha256(self.secret.encode()).hexdigest()
 
 
 class Deployment:
@@ -182,11 +163,12 @@ class Deployment:
             return None
         given = self.environ.get("OPENCRAB_OWNER_KEY")
         if given:
-            return OwnerKey(_checked(given, "OPENCRAB_OWNER_KEY"), None)
+            return OwnerKey(checked_owner_key(given, "OPENCRAB_OWNER_KEY"), None)
         if path.exists():
             path.chmod(0o600)
-            return OwnerKey(_checked(path.read_text(encoding="utf-8").strip(), str(path)), path)
-        return OwnerKey(_kept(path), path)
+            kept = path.read_text(encoding="utf-8").strip()
+            return OwnerKey(checked_owner_key(kept, str(path)), path)
+        return OwnerKey(make_owner_key(path), path)
 
     def options(
         self, place: Place, key: OwnerKey | None, *, fresh: bool, interactive: bool
@@ -373,25 +355,6 @@ def _token_place(stage: str, outputs: Mapping[str, str]) -> str:
     if "SecretArn" in outputs:
         return f"field DISCORD_TOKEN of the secret {outputs['SecretArn']}"
     return f"/opencrab/{stage}/DISCORD_TOKEN, a SecureString of Systems Manager"
-
-
-def _checked(secret: str, place: str) -> str:
-    if len(secret) < _SHORTEST_KEY or not _SENDABLE.fullmatch(secret):
-        raise Unready(
-            f"the owner's key in {place} is too weak, or cannot be sent in a header",
-            f"use at least {_SHORTEST_KEY} random ASCII characters without spaces",
-        )
-    return secret
-
-
-def _kept(path: Path) -> str:
-    """A new key, written where only this user can read it."""
-    secret = "oc_" + "".join(secrets.choice(_ALPHABET) for _ in range(_KEY_LENGTH))
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(f"{secret}\n")
-    return secret
 
 
 def _say(*lines: str) -> None:

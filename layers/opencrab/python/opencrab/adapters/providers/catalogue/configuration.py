@@ -384,9 +384,8 @@ def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
 
 def _validation_message(error: ValidationError | TypeError) -> str:
     if isinstance(error, ValidationError):
-        return "; ".join(
-            f"{each['loc'][0]}: {each['msg']}" for each in error.errors() if each["loc"]
-        )
+        found = (each for each in error.errors() if each["loc"])
+        return "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in found)
     return "stop must be a list of texts"
 
 
