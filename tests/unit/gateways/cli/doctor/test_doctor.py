@@ -73,8 +73,8 @@ def test_all_is_well_in_japanese(program: Program) -> None:
 @pytest.mark.parametrize(
     ("language", "model", "cure"),
     [
-        ("en", "no language model", "set OPENAI_API_KEY"),
-        ("ja", "台本どおりのモデル(言語モデルではなく、簡単な規則で応答します", "OPENAI"),
+        ("en", "no language model", "opencrab setup"),
+        ("ja", "台本どおりのモデル(言語モデルではなく、簡単な規則で応答します", "opencrab setup"),
     ],
 )
 def test_a_scripted_model_and_no_agents_are_notes_with_cures(
