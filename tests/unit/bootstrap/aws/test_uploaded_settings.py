@@ -153,6 +153,19 @@ def test_a_new_process_takes_the_last_checked_file_for_a_wrong_one() -> None:
     assert made.state.problem
 
 
+def test_a_new_process_waits_for_the_checked_copy_of_a_wrong_file() -> None:
+    checked = Shelf(b"[budget]\nagent_day_usd = 0.25\n")
+    checked.is_silent = True
+    made, _ = uploaded(Shelf(WRONG), checked)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            made.look()
+    checked.is_silent = False
+    assert made.look()
+    assert made.load({}).get("budget.agent_day_usd") == 0.25
+    assert made.state.problem
+
+
 @pytest.mark.parametrize("checked", [None, Shelf(), Shelf(WRONG)])
 def test_without_a_right_one_the_parameters_count(checked: Shelf | None) -> None:
     made, _ = uploaded(Shelf(WRONG), checked)
