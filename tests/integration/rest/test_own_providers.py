@@ -98,6 +98,22 @@ def test_it_is_changed_and_removed(house: House) -> None:
     assert "disable it" in shipped.json()["cure"]
 
 
+def test_a_change_expects_a_version_and_a_refused_one_changes_nothing(house: House) -> None:
+    tag = house.call("PUT", "/llm/providers/groq", GROQ).headers["etag"]
+
+    def put(body: dict[str, Any], tag: str) -> int:
+        path = "/llm/providers/groq"
+        return house.call("PUT", path, body, headers={"If-Match": tag}).status_code
+
+    assert put({"default_model": "kimi", "enabled": False}, tag) == 200
+    assert put({"default_model": "stale", "kind": "ollama"}, tag) == 409
+    wrong = {"default_model": "wrong", "base_url": "ftp://groq.test"}
+    assert house.call("PUT", "/llm/providers/groq", wrong).status_code == 422
+    shown = provider(house, "groq")
+    assert shown is not None
+    assert (shown["kind"], shown["default_model"], shown["enabled"]) == ("openai", "kimi", False)
+
+
 def test_a_key_of_an_earlier_provider_is_not_sent_to_a_later_one(house: House) -> None:
     house.call("PUT", "/llm/providers/groq", GROQ)
     house.call("DELETE", "/llm/providers/groq")
