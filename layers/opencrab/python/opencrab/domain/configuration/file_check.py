@@ -53,9 +53,7 @@ def check_settings_text(text: str, known: Sequence[str]) -> CheckedFile:
     statements = toml_statements(text)
     faults = [*_of_dots(statements), *_of_sections(document, statements, known)]
     unknown = tuple(f"{each.name}." for each in faults)
-    values = {
-        name: value for name, value in flat.items() if not f"{name}.".startswith(unknown)
-    }
+    values = {name: value for name, value in flat.items() if not f"{name}.".startswith(unknown)}
     lines = {name: line_of_toml_setting(statements, tuple(name.split("."))) for name in values}
     for name, value in values.items():
         faults += _of_setting(name, value, lines[name], known)
