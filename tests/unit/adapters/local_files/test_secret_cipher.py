@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from opencrab.adapters.local_files.disk import Disk
 from opencrab.adapters.local_files.secret_cipher import MARK, SecretCipher
 from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.domain.errors import Unavailable
@@ -178,3 +179,31 @@ def test_a_locked_keyring_is_an_error_and_its_key_is_not_replaced(tmp_path: Path
         SecretCipher(tmp_path / "key", lambda: ring).seal_secret("NAME", KEY)
     assert caught.value.cure == "unlock it and try again"
     assert ring.kept == {}
+
+
+def test_a_new_key_survives_a_power_cut_before_anything_is_encrypted_with_it(
+    tmp_path: Path,
+) -> None:
+    opened = dict[int, Path]()
+    done = list[tuple[str, Path]]()
+
+    def open_file(path: Path, flags: int, mode: int) -> int:
+        descriptor = os.open(path, flags, mode)
+        opened[descriptor] = path
+        return descriptor
+
+    def link(source: Path, target: Path) -> None:
+        os.link(source, target)
+        done.append(("link", target))
+
+    disk = Disk(
+        open_file=open_file, fsync=lambda one: done.append(("fsync", opened[one])), link=link
+    )
+    file = tmp_path / "state" / "opencrab" / "secrets.key"
+    SecretCipher(file, disk=disk).seal_secret("NAME", KEY)
+    assert done == [
+        ("fsync", tmp_path),
+        ("fsync", tmp_path / "state"),
+        ("link", file),
+        ("fsync", file.parent),
+    ]

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer
 from opencrab.domain.errors import Unavailable
 
 MARK = "sealed:v1:"
@@ -53,10 +54,12 @@ class SecretCipher:
         key_file: Path,
         keyring: Callable[[], Keyring | None] = lambda: None,
         random_bytes: Callable[[int], bytes] = os.urandom,
+        disk: Disk = REAL_DISK,
     ) -> None:
         self._file = key_file
         self._keyring = keyring
         self._random = random_bytes
+        self._disk = disk
         self._key: bytes | None = None
 
     def seal_secret(self, name: str, value: str) -> str:
@@ -148,13 +151,17 @@ class SecretCipher:
             self._key = key
             return key
         try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder = self._file.parent
+            writer = Writer(self._disk, folder)
+            writer.make_folder(folder)
             draft = self._file.with_name(f".{self._file.name}.{self._random(8).hex()}")
             self._write(draft, key)
             # A link fails if another process made the key meanwhile: then that one counts.
             with suppress(FileExistsError):
-                os.link(draft, self._file)
+                self._disk.link(draft, self._file)
             draft.unlink()
+            # Before anything is encrypted with it: after a power cut that could not be read.
+            writer.sync(folder)
         except OSError as error:
             raise self._unusable(error.strerror or str(error)) from error
         self._key = self._of_file()
