@@ -164,11 +164,17 @@ class FollowingFunction(Generic[T]):
         self._build = build
         self._uploaded = uploaded_settings_of_process() if uploaded is None else uploaded
         self._made = self._built()
+        self._is_outdated = False
 
     def current(self) -> T:
-        """Return what handles an event that begins now; raises Unavailable as `look` does."""
-        if self._uploaded.look():
+        """Return what handles an event that begins now; raises Unavailable as `look` does.
+
+        What cannot be built with new settings raises with every event, as limits may be among them.
+        """
+        self._is_outdated |= self._uploaded.look()
+        if self._is_outdated:
             self._made = self._built()
+            self._is_outdated = False
         return self._made
 
     def _built(self) -> T:
