@@ -15,6 +15,7 @@ from opencrab.adapters.providers.catalogue.configuration import (
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.bootstrap.llm import configured_llm_table
 from opencrab.bootstrap.own_providers import SettingsWithOwnProviders
+from opencrab.domain.models.preferences import PROVIDERS
 from opencrab.settings import load_settings
 from tests.integration.rest.house import House
 from tests.integration.rest.test_llm_registry import Silent
@@ -96,6 +97,34 @@ def test_it_is_changed_and_removed(house: House) -> None:
     shipped = house.call("DELETE", "/llm/providers/openai")
     assert shipped.status_code == 422
     assert "disable it" in shipped.json()["cure"]
+
+
+def test_more_providers_than_can_be_read_again_are_refused(house: House) -> None:
+    local = {"kind": "openai", "base_url": "http://10.0.0.7:8000/v1"}
+    for number in range(PROVIDERS):
+        assert house.call("PUT", f"/llm/providers/p{number}", local).status_code == 200
+    for name, body in (("more", local), ("openai", {"enabled": False})):
+        refused = house.call("PUT", f"/llm/providers/{name}", body)
+        assert (refused.status_code, refused.json()["field"]) == (422, "providers")
+    assert provider(house, "more") is None
+    assert house.call("DELETE", "/llm/providers/p0").status_code == 204
+    assert house.call("PUT", "/llm/providers/more", local).status_code == 200
+
+
+def test_a_change_expects_a_version_and_a_refused_one_changes_nothing(house: House) -> None:
+    tag = house.call("PUT", "/llm/providers/groq", GROQ).headers["etag"]
+
+    def put(body: dict[str, Any], tag: str) -> int:
+        path = "/llm/providers/groq"
+        return house.call("PUT", path, body, headers={"If-Match": tag}).status_code
+
+    assert put({"default_model": "kimi", "enabled": False}, tag) == 200
+    assert put({"default_model": "stale", "kind": "ollama"}, tag) == 409
+    wrong = {"default_model": "wrong", "base_url": "ftp://groq.test"}
+    assert house.call("PUT", "/llm/providers/groq", wrong).status_code == 422
+    shown = provider(house, "groq")
+    assert shown is not None
+    assert (shown["kind"], shown["default_model"], shown["enabled"]) == ("openai", "kimi", False)
 
 
 def test_a_key_of_an_earlier_provider_is_not_sent_to_a_later_one(house: House) -> None:

@@ -97,6 +97,22 @@ def test_a_row_that_nothing_here_can_read_says_which_field_and_what_to_do() -> N
             Crab.from_stored(damaged)
 
 
+class Named(Value):
+    id: str
+    size: int = 1
+
+
+@pytest.mark.parametrize(
+    ("found", "named"), [("crab-1", "Named 'crab-1' cannot"), ("words of hers", "Named cannot")]
+)
+def test_a_row_that_cannot_be_read_is_named_by_its_id_and_no_words(found: str, named: str) -> None:
+    with pytest.raises(UnreadableValue, match=named) as refused:
+        Named.from_stored({"id": found, "size": "large"})
+    assert "words" not in refused.value.message
+    assert refused.value.cure is not None
+    assert refused.value.cure.endswith("restore a backup")
+
+
 def test_kinds_of_a_union_are_read_as_tolerantly() -> None:
     union: TypeAdapter[tuple[Crab, ...]] = TypeAdapter(tuple[Crab, ...])
     (found,) = read_stored_json(union, json.dumps([NEWER]))

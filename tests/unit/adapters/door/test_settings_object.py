@@ -46,10 +46,24 @@ def test_it_is_asked_for_with_a_signature_and_the_known_tag() -> None:
     assert "/eu-central-1/s3/aws4_request" in heard.headers["authorization"]
 
 
-@pytest.mark.parametrize(("tag", "status"), [('"abc"', 304), ("", 404), ("", 403)])
-def test_nothing_new_is_none(tag: str, status: int) -> None:
-    with listening(lambda _: answer(status, b"")) as server:
+DENIED = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
+
+
+@pytest.mark.parametrize(
+    ("tag", "status", "content"), [('"abc"', 304, b""), ("", 404, b""), ("", 403, DENIED)]
+)
+def test_nothing_new_is_none(tag: str, status: int, content: bytes) -> None:
+    with listening(lambda _: answer(status, content)) as server:
         assert object_at(server).read(tag) is None
+
+
+@pytest.mark.parametrize("code", ["RequestTimeTooSkewed", "InvalidAccessKeyId", ""])
+def test_a_refusal_of_the_request_does_not_say_that_there_is_no_file(code: str) -> None:
+    content = f"<Error><Code>{code}</Code></Error>".encode()
+    with listening(lambda _: answer(403, content)) as server:
+        shelf = object_at(server)
+        with pytest.raises(Unavailable, match="403"):
+            shelf.read()
 
 
 def test_what_was_removed_is_empty() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from opencrab.adapters.local_files.disk import Disk
 from opencrab.adapters.local_files.secret_cipher import MARK, SecretCipher
 from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.domain.errors import Unavailable
@@ -148,3 +149,61 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_says_what_to_do(tmp_path:
         secrets_in(tmp_path).put("A", KEY)
     assert "OPENCRAB_SECRETS_KEY_FILE" in str(caught.value.cure)
     assert not (tmp_path / "data" / "secrets.json").exists()
+
+
+def test_a_folder_in_the_place_of_the_key_is_named_and_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "keys"
+    folder.mkdir(mode=0o755)
+    with pytest.raises(Unavailable, match="not a regular file") as caught:
+        SecretCipher(folder).seal_secret("NAME", KEY)
+    assert "name another file" in (caught.value.cure or "")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+
+
+def test_a_pipe_in_the_place_of_the_key_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "key")
+    with pytest.raises(Unavailable, match="not a regular file"):
+        SecretCipher(tmp_path / "key").unseal_secret("NAME", MARK)
+
+
+class LockedRing(Ring):
+    """A keyring that its user did not unlock."""
+
+    def get_password(self, service_name: str, username: str) -> str | None:
+        raise RuntimeError(service_name, username)
+
+
+def test_a_locked_keyring_is_an_error_and_its_key_is_not_replaced(tmp_path: Path) -> None:
+    ring = LockedRing()
+    with pytest.raises(Unavailable, match="keyring") as caught:
+        SecretCipher(tmp_path / "key", lambda: ring).seal_secret("NAME", KEY)
+    assert caught.value.cure == "unlock it and try again"
+    assert ring.kept == {}
+
+
+def test_a_new_key_survives_a_power_cut_before_anything_is_encrypted_with_it(
+    tmp_path: Path,
+) -> None:
+    opened = dict[int, Path]()
+    done = list[tuple[str, Path]]()
+
+    def open_file(path: Path, flags: int, mode: int) -> int:
+        descriptor = os.open(path, flags, mode)
+        opened[descriptor] = path
+        return descriptor
+
+    def link(source: Path, target: Path) -> None:
+        os.link(source, target)
+        done.append(("link", target))
+
+    disk = Disk(
+        open_file=open_file, fsync=lambda one: done.append(("fsync", opened[one])), link=link
+    )
+    file = tmp_path / "state" / "opencrab" / "secrets.key"
+    SecretCipher(file, disk=disk).seal_secret("NAME", KEY)
+    assert done == [
+        ("fsync", tmp_path),
+        ("fsync", tmp_path / "state"),
+        ("link", file),
+        ("fsync", file.parent),
+    ]

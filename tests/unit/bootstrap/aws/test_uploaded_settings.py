@@ -12,7 +12,7 @@ from opencrab.bootstrap.aws.uploaded_settings import (
     UploadedSettings,
 )
 from opencrab.domain.errors import Unavailable
-from opencrab.settings import EffectiveSetting
+from opencrab.settings import EffectiveSetting, Settings
 
 PARAMETERS = {
     "OPENCRAB_LLM__DEFAULT_PROVIDER": "bedrock",
@@ -153,6 +153,19 @@ def test_a_new_process_takes_the_last_checked_file_for_a_wrong_one() -> None:
     assert made.state.problem
 
 
+def test_a_new_process_waits_for_the_checked_copy_of_a_wrong_file() -> None:
+    checked = Shelf(b"[budget]\nagent_day_usd = 0.25\n")
+    checked.is_silent = True
+    made, _ = uploaded(Shelf(WRONG), checked)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            made.look()
+    checked.is_silent = False
+    assert made.look()
+    assert made.load({}).get("budget.agent_day_usd") == 0.25
+    assert made.state.problem
+
+
 @pytest.mark.parametrize("checked", [None, Shelf(), Shelf(WRONG)])
 def test_without_a_right_one_the_parameters_count(checked: Shelf | None) -> None:
     made, _ = uploaded(Shelf(WRONG), checked)
@@ -225,3 +238,22 @@ def test_a_function_is_built_again_for_other_settings_only() -> None:
     second = function.current()
     watch.pass_a_look()
     assert function.current() is second
+
+
+def test_a_function_that_could_not_be_built_does_not_go_on_with_the_limits_before() -> None:
+    shelf, faults = Shelf(), [Unavailable("the table does not answer")]
+
+    def build(settings: Settings, _load: object) -> float:
+        limit = float(settings.get("budget.agent_day_usd"))
+        if limit == 0.25 and faults:
+            raise faults.pop()
+        return limit
+
+    made, watch = uploaded(shelf)
+    function = FollowingFunction(build, made)
+    assert function.current() == 1.0
+    shelf.content = b"[budget]\nagent_day_usd = 0.25\n"
+    watch.pass_a_look()
+    with pytest.raises(Unavailable):
+        function.current()
+    assert function.current() == 0.25

@@ -6,6 +6,7 @@ that a release that is replaced loses nothing of the one that follows it (ADR 00
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -14,6 +15,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from opencrab.domain.errors import UnreadableValue
 
 Upgrades = Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]
+
+_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 
 V = TypeVar("V", bound=BaseModel)
 T = TypeVar("T")
@@ -47,7 +50,7 @@ def read_stored_value(
             else kind.model_validate_json(_text(fields), extra=unknown)
         )
     except ValidationError as error:
-        raise _unreadable(kind.__name__, error) from None
+        raise _unreadable(_named(kind, fields), error) from None
     return found, _settle_unknown(found)
 
 
@@ -85,7 +88,7 @@ def _fields(kind: type[BaseModel], body: str | bytes | Mapping[str, Any]) -> dic
     if not isinstance(fields, dict):
         raise UnreadableValue(
             f"a stored {kind.__name__} is damaged: it is no JSON object",
-            cure="check the data with `opencrab admin verify`, or restore a backup",
+            cure="restore a backup",
         )
     return fields
 
@@ -95,8 +98,15 @@ def _unreadable(name: str, error: ValidationError) -> UnreadableValue:
     return UnreadableValue(
         f"a stored {name} cannot be read by this version of OpenCrab ({', '.join(places[:5])})",
         cure="start the newest version that has run here, wait until its deployment has ended, or "
-        "check the data with `opencrab admin verify`",
+        "restore a backup",
     )
+
+
+def _named(kind: type[BaseModel], fields: Mapping[str, Any]) -> str:
+    """Return what a value is, with its id if it has one: its words stay out of errors."""
+    found = fields.get("id")
+    is_id = isinstance(found, str) and _ID.fullmatch(found) is not None
+    return f"{kind.__name__} {found!r}" if is_id else kind.__name__
 
 
 def _settle_unknown(found: Any) -> bool:

@@ -54,6 +54,7 @@ def test_a_provider_is_added_there_with_its_key(home: Home, remote: Remote) -> N
             {"kind": "openai", "base_url": "https://g.test/v1", "key": "gsk-KANARI"},
         )
     ]
+    assert f"test groq --url {URL}`; it counts from the next model call on" in added.out + added.err
     assert not home.file.exists()
     assert run(home, "add", "groq").code == 2
 

@@ -11,8 +11,8 @@ from opencrab.domain.errors import Unavailable
 
 _SERVICE = "s3"
 _NOTHING = hashlib.sha256(b"").hexdigest()
-_OK, _SAME, _GONE = 200, 304, 404
-_ABSENT = (403, _GONE)
+_OK, _SAME, _FORBIDDEN, _GONE = 200, 304, 403, 404
+_DENIED = b"<Code>AccessDenied</Code>"
 
 
 class StoredSettings(NamedTuple):
@@ -43,11 +43,12 @@ class SettingsObject:
     def read(self, etag: str = "") -> StoredSettings | None:
         """Return the object, or None if its tag is still `etag`; "" is the tag of no object.
 
-        Without the right to list a bucket, S3 answers 403 for what is not there, which is taken for
-        an error if there was an object before. Raises Unavailable.
+        Without the right to list a bucket, S3 denies access to what is not there, which is taken
+        for an error if there was an object before. Another 403, such as for a clock that is wrong
+        or for credentials, says nothing about the object. Raises Unavailable.
         """
         answered = self._ask(etag)
-        if answered.status == _SAME or (not etag and answered.status in _ABSENT):
+        if answered.status == _SAME or (not etag and _is_absent(answered)):
             return None
         if answered.status == _GONE:
             return StoredSettings(b"", "")
@@ -64,6 +65,12 @@ class SettingsObject:
             headers["if-none-match"] = etag
         signed = self._signer.sign(f"GET\n{self._path}\n", headers, _NOTHING, self._now())
         return self._http.get(self._path, signed, seconds=self._seconds)
+
+
+def _is_absent(answered: HttpResponse) -> bool:
+    """Check whether S3 says that there is no object, as far as a process without it can tell."""
+    denied = answered.status == _FORBIDDEN and _DENIED in answered.content
+    return denied or answered.status == _GONE
 
 
 def settings_object_in_bucket(

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer
 from opencrab.domain.errors import Unavailable
 
 MARK = "sealed:v1:"
@@ -20,6 +21,11 @@ MARK = "sealed:v1:"
 
 _KEY_BYTES, _NONCE_BYTES = 32, 12
 _SERVICE, _ACCOUNT = "opencrab", "secrets"
+_PLACE_CURE = "make its folder writable, or name another file with OPENCRAB_SECRETS_KEY_FILE"
+_NO_KEY_CURE = (
+    "put a copy of the key there, or name another file with OPENCRAB_SECRETS_KEY_FILE and store "
+    "the secrets again"
+)
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +54,12 @@ class SecretCipher:
         key_file: Path,
         keyring: Callable[[], Keyring | None] = lambda: None,
         random_bytes: Callable[[int], bytes] = os.urandom,
+        disk: Disk = REAL_DISK,
     ) -> None:
         self._file = key_file
         self._keyring = keyring
         self._random = random_bytes
+        self._disk = disk
         self._key: bytes | None = None
 
     def seal_secret(self, name: str, value: str) -> str:
@@ -96,25 +104,38 @@ class SecretCipher:
         return self._key
 
     def _of_file(self) -> bytes | None:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
-            descriptor = os.open(self._file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = os.open(self._file, flags)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise self._unusable(error.strerror or str(error)) from error
         try:
-            if stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077:
-                os.fchmod(descriptor, 0o600)
-            key = os.read(descriptor, _KEY_BYTES + 1)
+            key = self._content(descriptor)
+        except OSError as error:
+            raise self._unusable(error.strerror or str(error)) from error
         finally:
             os.close(descriptor)
         if len(key) != _KEY_BYTES:
-            raise self._unusable(f"it does not have {_KEY_BYTES} bytes")
+            raise self._unusable(f"it does not have {_KEY_BYTES} bytes", _NO_KEY_CURE)
         return key
+
+    def _content(self, descriptor: int) -> bytes:
+        """Read the key, and set mode 0600 if others may read it; raises Unavailable, OSError."""
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise self._unusable("it is not a regular file", _NO_KEY_CURE)
+        if stat.S_IMODE(mode) & 0o077:
+            os.fchmod(descriptor, 0o600)
+        return os.read(descriptor, _KEY_BYTES + 1)
 
     def _of_keyring(self) -> bytes | None:
         keyring = self._keyring()
-        found = None if keyring is None else keyring.get_password(_SERVICE, _ACCOUNT)
+        try:
+            found = None if keyring is None else keyring.get_password(_SERVICE, _ACCOUNT)
+        except Exception as error:  # each keyring has errors of its own
+            raise self._closed_keyring(error) from error
         with suppress(ValueError):
             key = bytes.fromhex(found or "")
             return key if len(key) == _KEY_BYTES else None
@@ -123,17 +144,24 @@ class SecretCipher:
     def _make(self) -> bytes:
         key, keyring = self._random(_KEY_BYTES), self._keyring()
         if keyring is not None:
-            keyring.set_password(_SERVICE, _ACCOUNT, key.hex())
+            try:
+                keyring.set_password(_SERVICE, _ACCOUNT, key.hex())
+            except Exception as error:  # each keyring has errors of its own
+                raise self._closed_keyring(error) from error
             self._key = key
             return key
         try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder = self._file.parent
+            writer = Writer(self._disk, folder)
+            writer.make_folder(folder)
             draft = self._file.with_name(f".{self._file.name}.{self._random(8).hex()}")
             self._write(draft, key)
             # A link fails if another process made the key meanwhile: then that one counts.
             with suppress(FileExistsError):
-                os.link(draft, self._file)
+                self._disk.link(draft, self._file)
             draft.unlink()
+            # Before anything is encrypted with it: after a power cut that could not be read.
+            writer.sync(folder)
         except OSError as error:
             raise self._unusable(error.strerror or str(error)) from error
         self._key = self._of_file()
@@ -148,8 +176,13 @@ class SecretCipher:
             file.flush()
             os.fsync(file.fileno())
 
-    def _unusable(self, why: str) -> Unavailable:
+    def _closed_keyring(self, error: Exception) -> Unavailable:
         return Unavailable(
-            f"the key of stored secrets, {str(self._file)!r}, cannot be used: {why}",
-            cure="make its folder writable, or name another file with OPENCRAB_SECRETS_KEY_FILE",
+            f"the keyring with the key of stored secrets cannot be used: {type(error).__name__}",
+            cure="unlock it and try again",
+        )
+
+    def _unusable(self, why: str, cure: str = _PLACE_CURE) -> Unavailable:
+        return Unavailable(
+            f"the key of stored secrets, {str(self._file)!r}, cannot be used: {why}", cure=cure
         )

@@ -102,12 +102,16 @@ class UploadedSettings:
                 raise
             log.warning("cannot read the settings file, keeping the last: %s", error.message)
             found = None
-        is_first, self._next = self._next is None, now + LOOK_SECONDS
-        return found is not None and self._take(found, is_first=is_first)
+        changed = found is not None and self._take(found, is_first=self._next is None)
+        self._next = now + LOOK_SECONDS
+        return changed
 
     def _take(self, found: StoredSettings, *, is_first: bool) -> bool:
-        """Let a file count, if nothing is wrong with it; True if other settings count now."""
-        self._etag = found.etag
+        """Let a file count, if nothing is wrong with it; True if other settings count now.
+
+        Raises Unavailable, and keeps nothing of it, if a new process cannot read the checked copy
+        of a wrong file: the next event asks again.
+        """
         before = self._own
         try:
             self._own = self._checked_settings(found)
@@ -119,6 +123,7 @@ class UploadedSettings:
         else:
             self.state = UploadedFileState(found.etag)
             log.info("settings file read: version=%s", found.etag or "none")
+        self._etag = found.etag
         return before != self._own
 
     def _take_checked(self) -> None:
@@ -159,11 +164,17 @@ class FollowingFunction(Generic[T]):
         self._build = build
         self._uploaded = uploaded_settings_of_process() if uploaded is None else uploaded
         self._made = self._built()
+        self._is_outdated = False
 
     def current(self) -> T:
-        """Return what handles an event that begins now; raises Unavailable as `look` does."""
-        if self._uploaded.look():
+        """Return what handles an event that begins now; raises Unavailable as `look` does.
+
+        What cannot be built with new settings raises with every event, as limits may be among them.
+        """
+        self._is_outdated |= self._uploaded.look()
+        if self._is_outdated:
             self._made = self._built()
+            self._is_outdated = False
         return self._made
 
     def _built(self) -> T:

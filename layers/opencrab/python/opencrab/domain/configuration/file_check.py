@@ -61,16 +61,13 @@ def check_settings_text(text: str, known: Sequence[str]) -> CheckedFile:
     """Read the text of a settings file; `known` are the names of all settings with a default."""
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        flat = dict(_flat_settings(document))
+    except (ValueError, RecursionError) as error:  # also numbers and names beyond Python's limits
         return CheckedFile(faults=(_syntax_fault(text, error),))
     statements = toml_statements(text)
     faults = [*_of_dots(statements), *_of_sections(document, statements, known)]
     unknown = tuple(f"{each.name}." for each in faults)
-    values = {
-        name: value
-        for name, value in _flat_settings(document)
-        if not f"{name}.".startswith(unknown)
-    }
+    values = {name: value for name, value in flat.items() if not f"{name}.".startswith(unknown)}
     lines = {name: line_of_toml_setting(statements, tuple(name.split("."))) for name in values}
     for name, value in values.items():
         faults += _of_setting(name, value, lines[name], known)

@@ -68,7 +68,16 @@ class Preferences(Value):
             ) from None
 
     def document(self) -> str:
-        """Return the preferences as JSON to store; raises Invalid above DOCUMENT_BYTES."""
+        """Return the preferences as JSON to store.
+
+        Raises Invalid above DOCUMENT_BYTES, or for more providers than can be read again.
+        """
+        if len(self.providers) > PROVIDERS:
+            raise Invalid(
+                f"at most {PROVIDERS} providers can be added or changed",
+                field="providers",
+                cure="remove added providers that you do not use",
+            )
         text = self.without_defaults()
         size = len(text.encode())
         if size > DOCUMENT_BYTES:

@@ -4,6 +4,9 @@ The address of a new provider is sealed with its key as that of a moved one is: 
 stored for an earlier provider of the same name is not sent to it.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from opencrab.domain.access.origin import browser_origin_of_url, key_origin_seal
 from opencrab.domain.access.secret import require_storable_secret
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
@@ -19,6 +22,7 @@ from opencrab.engine.models.own_provider_document import (
 )
 from opencrab.engine.models.preferences import (
     change_model_preferences,
+    change_model_provider,
     current_model_preferences,
     keep_provider_key,
     require_directory_of_models,
@@ -64,9 +68,19 @@ def add_model_provider(
 
 
 def change_own_model_provider(
-    runtime: Runtime, name: str, *, kind: str | None, default_model: str | None
-) -> None:
-    """Change what only an added provider can change; raises Invalid for another one."""
+    runtime: Runtime,
+    name: str,
+    changes: Mapping[str, Any],
+    *,
+    kind: str | None,
+    default_model: str | None,
+    key: str | None = None,
+    version: int | None = None,
+) -> StoredPreferences:
+    """Change an added provider, as `change_model_provider` does; None leaves kind or model.
+
+    Raises Invalid for a provider of the configuration. If it raises, nothing was changed.
+    """
     known = own_model_providers(runtime.home.facts).providers.get(name)
     if known is None:
         raise Invalid(
@@ -76,11 +90,13 @@ def change_own_model_provider(
         )
     given = {"kind": kind, "default_model": default_model}
     wanted = OwnProvider.model_validate(
-        known.model_dump() | {key: value for key, value in given.items() if value is not None}
+        known.model_dump() | {field: value for field, value in given.items() if value is not None}
     )
-    if wanted != known:
-        _change(runtime.home.facts, name, wanted)
-        _seen_by_all(runtime)
+    saved = change_model_provider(runtime, name, changes, key=key, version=version)
+    if wanted == known:
+        return saved
+    _change(runtime.home.facts, name, wanted)
+    return _seen_by_all(runtime)
 
 
 def remove_model_provider(

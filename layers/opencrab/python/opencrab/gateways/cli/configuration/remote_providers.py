@@ -22,7 +22,7 @@ def put_remote_provider(
         body["enabled"] = True
     view = terminal.client.put(*_PLACE, name, body=body)
     terminal.print_result(view, "provider_saved_there", name=name, url=terminal.options.url)
-    terminal.print_note("provider_try", name=name)
+    terminal.print_note("provider_try_there", name=name, url=terminal.options.url)
 
 
 def remove_remote_provider(terminal: Terminal, name: str) -> None:

@@ -137,10 +137,17 @@ def put_provider_of_models(
     is_new = all(state.name != name for state in directory.providers())
     if is_new and (body.kind is not None or body.base_url is not None):
         saved = _add(api, name, body, edit.version)
+    elif body.kind is not None or body.default_model is not None:
+        saved = change_own_model_provider(
+            api.runtime,
+            name,
+            body.changes(),
+            kind=body.kind,
+            default_model=body.default_model,
+            key=body.key,
+            version=edit.version,
+        )
     else:
-        if body.kind is not None or body.default_model is not None:
-            kind, model = body.kind, body.default_model
-            change_own_model_provider(api.runtime, name, kind=kind, default_model=model)
         saved = change_model_provider(
             api.runtime, name, body.changes(), key=body.key, version=edit.version
         )
