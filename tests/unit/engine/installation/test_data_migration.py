@@ -1,16 +1,24 @@
 """Data migrations: what older releases left out comes alive, once, in both homes."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS, Heartbeat
 from opencrab.domain.autonomy.schedule import SCHEDULE, Schedule, ScheduleDraft, new_schedule
-from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
+from opencrab.domain.autonomy.vital_signs import (
+    NO_HEARTBEAT,
+    VITALS,
+    VitalSigns,
+    heartbeat_signs_document,
+)
 from opencrab.domain.document import Document, new_fact
+from opencrab.engine.agents.vital_signs import LONG_AGO
 from opencrab.engine.autonomy.schedule_documents import schedule_document
 from opencrab.engine.installation.data_migration import DATA_MIGRATIONS, upgrade_data
 from opencrab.engine.installation.data_release import is_data_of_release
@@ -155,6 +163,29 @@ def test_vital_signs_that_are_due_at_no_time_are_found_again(home: Home, clock: 
     home.facts.commit(fact.replaced(due_at=None, version=fact.version + 1))
     assert changes(upgrade_data(home, clock, "0.2.0"))["first_heartbeats"] == 1
     assert signs(home, "hana").due_at == fact.due_at
+
+
+@pytest.mark.parametrize(
+    ("reason", "wakes"),
+    [
+        ({"unread": 1}, True),
+        ({"goal_at": NOW}, True),
+        ({"reviewed_at": LONG_AGO}, True),
+        ({}, False),
+    ],
+)
+def test_what_an_older_release_told_an_agent_at_rest_wakes_it(
+    home: Home, clock: FakeClock, reason: dict[str, Any], *, wakes: bool
+) -> None:
+    """Releases before skipped no heartbeats, so that they bring none forward."""
+    home.agents.create(profile("hana", name="花"))
+    upgrade_data(home, clock, "0.1.9")
+    fact = signs(home, "hana")
+    resting = fact.read(VitalSigns).replaced(next_beat_at=NO_HEARTBEAT, **reason)
+    home.facts.commit(heartbeat_signs_document(resting, fact))
+    assert changes(upgrade_data(home, clock, "0.2.0"))["first_heartbeats"] == wakes
+    soon = home.facts.list_due(VITALS, NOW + timedelta(seconds=DEFAULT_SECONDS), 9)
+    assert [found.owner for found in soon] == ["hana"] * wakes
 
 
 def test_an_older_release_keeps_a_record_that_a_newer_one_wrote(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -21,10 +22,36 @@ from opencrab.domain.money.budget import INSTALLATION, BudgetDraw
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from tests.money.leases import RUNNING
 from tests.scale.clockwork import START
-from tests.scale.dynamodb import MemoryTable
+from tests.scale.dynamodb import MemoryTable, cancelled
 
 DAY, BLOCK = "2026-01-05", 50_000
 LARGE = 1_000 * BLOCK
+
+
+class Repeating:
+    """DynamoDB whose answers to single writes get lost, so that the SDK sends each once more.
+
+    A transaction has a token, by which its repeat changes nothing.
+    """
+
+    def __init__(self, stored: MemoryTable) -> None:
+        self._stored = stored
+
+    def __call__(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        answer = self._stored(operation, arguments)
+        return self._stored(operation, arguments) if operation == "UpdateItem" else answer
+
+
+class Refusing:
+    """DynamoDB where each transaction meets another one."""
+
+    def __init__(self, stored: MemoryTable) -> None:
+        self._stored = stored
+
+    def __call__(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if operation == "TransactWriteItems":
+            raise cancelled([("TransactionConflict", None)] * len(arguments["TransactItems"]))
+        return self._stored(operation, arguments)
 
 
 @pytest.fixture
@@ -134,8 +161,29 @@ def test_a_lowered_limit_takes_the_slice_back(stored: MemoryTable, table: Table)
     with pytest.raises(Exhausted) as refusal:
         begin(table, leases, 60 * BLOCK - 59 * BLOCK - 1)
     assert refusal.value.drawn_micro_usd in (None, BLOCK)
-    begin(table, leases, 50 * BLOCK)
+    assert (counted(stored, "drawn"), counted(stored, "leased")) == (BLOCK, 0)
+
+
+def test_a_limit_too_low_for_leases_takes_the_slice_back_too(
+    stored: MemoryTable, table: Table
+) -> None:
+    leases = BudgetLeases(table, "p")
+    begin(table, leases)
+    begin(table, leases, 30 * BLOCK)
     assert (counted(stored, "drawn"), counted(stored, "leased")) == (2 * BLOCK, 0)
+
+
+def test_a_slice_that_cannot_go_back_now_goes_back_with_the_next_draw(stored: MemoryTable) -> None:
+    table = Table("t", stored, pause=lambda _seconds: None)
+    leases = BudgetLeases(table, "p")
+    begin(table, leases)
+    busy = Table("t", Refusing(stored), pause=lambda _seconds: None)
+    leases._table = busy
+    begin(table, leases, 50 * BLOCK)
+    assert counted(stored, "leased") == 2 * BLOCK
+    leases._table = table
+    begin(table, leases, 50 * BLOCK)
+    assert (counted(stored, "drawn"), counted(stored, "leased")) == (3 * BLOCK, 0)
 
 
 def test_the_last_block_of_a_budget_is_found_in_the_slice(table: Table) -> None:
@@ -159,6 +207,30 @@ def test_what_was_taken_for_a_stopped_turn_stays_in_the_lease(
     assert DynamoBudgets(table).drawn_micro_usd(INSTALLATION, DAY) == 0
     begin(table, leases)
     assert counted(stored, "drawn") == 2 * BLOCK
+
+
+def test_a_write_that_the_sdk_repeats_after_a_lost_answer_makes_no_money(
+    stored: MemoryTable,
+) -> None:
+    def stops(_planned: LeasedDraws) -> Turn:
+        raise Stopped("stopped")
+
+    table = Table("t", Repeating(stored))
+    with pytest.raises(Stopped):
+        BudgetLeases(table, "p").draw((draw(BLOCK),), START, stops)
+    assert counted(stored, "drawn") == 2 * BLOCK
+    assert DynamoBudgets(table).drawn_micro_usd(INSTALLATION, DAY) == 0
+
+
+def test_what_was_taken_beside_a_returned_lease_is_not_taken_again(
+    stored: MemoryTable, table: Table
+) -> None:
+    leases, own = BudgetLeases(table, "p"), draw(BLOCK).replaced(scope="agent:amy")
+    begin(table, leases)
+    assert return_lapsed_dynamodb_leases(table, START + timedelta(hours=1)) == 1
+    leases.draw((draw(BLOCK), own), START, committing(table, TurnStatus.RUNNING))
+    for scope in (INSTALLATION, "agent:amy"):
+        assert stored.items[f"BUDGET#{scope}", DAY]["leased"] == {"N": str(2 * BLOCK)}
 
 
 def test_a_release_before_draws_beside_leases_and_the_limit_holds(table: Table) -> None:

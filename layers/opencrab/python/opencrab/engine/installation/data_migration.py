@@ -14,6 +14,7 @@ from opencrab.domain.autonomy.schedule import SCHEDULE, Schedule, next_schedule_
 from opencrab.domain.autonomy.vital_signs import (
     VITALS,
     VitalSigns,
+    bring_heartbeat_forward,
     first_heartbeat_signs,
     heartbeat_signs_document,
 )
@@ -51,7 +52,11 @@ class MigrationRecord(Value):
 
 
 def _first_heartbeats(facts: Documents, profile: Profile, now: datetime) -> Iterator[Document]:
-    """Agents of releases before autonomy have heartbeats switched on, and none is due."""
+    """Agents of releases before autonomy have heartbeats switched on, and none is due.
+
+    Releases that skip no heartbeats give an agent a reason to wake, and leave the next one where it
+    is: for an agent at rest in the year 2100.
+    """
     agent = profile.agent
     if agent.status is AgentStatus.RETIRED:
         return
@@ -60,7 +65,11 @@ def _first_heartbeats(facts: Documents, profile: Profile, now: datetime) -> Iter
         signs = first_heartbeat_signs(agent, profile.soul.weights.risk_tolerance, now)
         yield heartbeat_signs_document(signs, None)
         return
-    due = heartbeat_signs_document(stored.read(VitalSigns), stored)
+    signs = stored.read(VitalSigns)
+    to_be_reviewed = not signs.reviewed_at.timestamp()
+    if signs.has_pending_input or signs.goal_at is not None or to_be_reviewed:
+        signs = bring_heartbeat_forward(signs, now)
+    due = heartbeat_signs_document(signs, stored)
     if due.due_at != stored.due_at:
         yield due
 

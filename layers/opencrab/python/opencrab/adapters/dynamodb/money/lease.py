@@ -128,8 +128,8 @@ class BudgetLeases:
             try:
                 after = commit(planned)
             except LeaseReturned as found:
-                self._abandon(planned, at)
                 self._believe(planned.day, found.item)
+                self._abandon(planned, at)
                 continue
             # Only these say that nothing was written; what is not known counts as drawn.
             except (Stopped, Exhausted, Changed):
@@ -164,7 +164,8 @@ class BudgetLeases:
     def _abandon(self, planned: LeasedDraws, at: datetime) -> None:
         """Put what was taken for a transaction that failed into the lease.
 
-        Otherwise it would count as drawn until the day is over.
+        Otherwise it would count as drawn until the day is over. A transaction, since the SDK may
+        repeat it: a second one would be money that no budget gave.
         """
         filled = {
             scope: _Change(0, change.filled, change.held)
@@ -173,8 +174,8 @@ class BudgetLeases:
         }
         if not filled:
             return
-        with suppress(ConditionFailed, Unavailable):
-            self._table.write(self._write(planned.day, filled, at))
+        with suppress(Unavailable):
+            self._table.transact(self._write(planned.day, filled, at))
             for scope, change in filled.items():
                 self._add((scope, planned.day), change)
 
@@ -185,14 +186,16 @@ class BudgetLeases:
         if draw.micro_usd <= 0:
             return _Change(-draw.micro_usd) if known or self._takes_over(budget) else None
         limit = draw.limit_micro_usd
+        if known is not None and limit is not None and limit < known.limit:
+            # Whoever lowers a limit means now: what was taken under the old one goes back.
+            self._return(budget, known.left, known.held, at)
+            known = self._slices[budget]
+            if not known.left and not known.held:
+                self._slices[budget] = replace(known, limit=limit)
+            return None
         if limit is None or not self._is_leased(draw, limit):
             if draw.scope == INSTALLATION:
                 self._direct.add(budget)
-            return None
-        if known is not None and limit < known.limit:
-            # Whoever lowers a limit means now: what was taken under the old one goes back.
-            self._return(budget, known.left, known.held, at)
-            self._slices[budget] = replace(self._slices[budget], limit=limit)
             return None
         known = known or _Slice()
         if known.left >= draw.micro_usd:

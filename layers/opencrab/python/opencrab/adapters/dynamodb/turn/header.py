@@ -170,8 +170,11 @@ def dynamodb_turn_sweep_time(moment: datetime) -> int:
 
 
 def dynamodb_turn_place(item: Item) -> int:
-    """Return where the item of an open turn stands in the list of the sweep."""
-    return int(item["due_at"]["N"])
+    """Return where the item of a turn stands in the list of the sweep; 0 once it has left it.
+
+    The list lags behind the items: a turn may have ended since it was listed.
+    """
+    return int(item["due_at"]["N"]) if "due_at" in item else 0
 
 
 def is_turn_open_in_dynamodb(turn: Turn) -> bool:
