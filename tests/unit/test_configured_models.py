@@ -70,7 +70,9 @@ def test_the_seeds_choices_are_shipped() -> None:
     assert tuple(each for each in found.fallback if each in seeds) == seeds
     others = {each.partition(":")[0] for each in found.fallback} - set(seeds)
     assert others == {"google", "xai", "deepseek", "mistral", "groq", "azure"}
-    assert {"xai", "deepseek", "mistral", "groq", "vllm", "lmstudio", "azure"} <= set(found.providers)
+    assert {"xai", "deepseek", "mistral", "groq", "vllm", "lmstudio", "azure"} <= set(
+        found.providers
+    )
 
 
 def test_the_public_prices_are_whole_small_and_sorted() -> None:
