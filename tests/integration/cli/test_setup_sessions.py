@@ -25,11 +25,15 @@ QUESTIONS = (
     "Name of your first agent",
     "Purpose",
 )
+PRICE = "Price in US dollars per million tokens"
 
 
 @dataclass(frozen=True)
 class Case:
-    """What a person has: a vendor's wire and models, the variable of its address, and a choice."""
+    """What a person has: a vendor's wire and models, the variable of its address, and a choice.
+
+    One that `bills` passes requests on, so that its models are not free although it is here.
+    """
 
     name: str
     wire: str = "openai"
@@ -38,6 +42,7 @@ class Case:
     models: tuple[str, ...] = ("crab-1",)
     key: str = KEY
     other: bool = False
+    bills: bool = False
     typed_address: bool = False
     more: dict[str, str] = field(default_factory=dict)
 
@@ -54,9 +59,9 @@ CASES = (
     Case("deepseek", address=_address("deepseek"), models=("deepseek-v4-flash",)),
     Case("openrouter", "openrouter", _address("openrouter"), "/api/v1"),
     Case("azure", models=("gpt-5.2",), typed_address=True),
-    Case("mistral", path="/v1", models=("mistral-large-latest",), other=True),
-    Case("groq", path="/openai/v1", models=("llama-3.3-70b",), other=True),
-    Case("gateway", path="/v1", key="", other=True),
+    Case("mistral", address=_address("mistral"), path="/v1", models=("mistral-large-latest",)),
+    Case("groq", address=_address("groq"), path="/openai/v1", models=("openai/gpt-oss-120b",)),
+    Case("gateway", path="/v1", key="", other=True, bills=True),
     Case("ollama", "ollama", "OLLAMA_HOST", models=("nomic-embed-text", "qwen3:8b"), key=""),
     Case("bedrock", "bedrock", _address("bedrock"), models=("amazon.nova-2-lite-v1:0",), key=""),
 )
@@ -87,14 +92,15 @@ def answer(person: Seat, *pairs: tuple[str, str]) -> str:
 def test_with_one_key_or_server_an_agent_answers(tmp_path: Path, case: Case) -> None:
     with vendor(case.wire, *case.models, key=case.key) as stub:
         url = f"{stub.url}{case.path}"
-        more = {case.address: url} if case.address else {}
-        if case.address == "OLLAMA_HOST":
-            more[_address("ollama")] = url
+        more = _variables(case, url)
         if case.name == "bedrock":
             _write_aws_profile(tmp_path)
         with sitting(tmp_path, **more) as (person, house):
             shown = answer(person, (QUESTIONS[0], "1"), *_choosing(case, url))
-            shown += answer(person, *((each, "") for each in QUESTIONS[2:6]))
+            shown += answer(person, *((each, "") for each in QUESTIONS[2:4]))
+            if case.bills:
+                answer(person, (PRICE, "0/0"), ("is 0", ""), (PRICE, "0.15/0.60"))
+            shown += answer(person, *((each, "") for each in QUESTIONS[4:6]))
             shown += answer(person, (QUESTIONS[6], "Help."), ("Talk to Rowan now?", ""))
             shown += answer(person, ("you> ", "Hello")) + person.see(ANSWER)
             answer(person, ("you> ", "/quit"))
@@ -104,6 +110,7 @@ def test_with_one_key_or_server_an_agent_answers(tmp_path: Path, case: Case) -> 
         settings = (tmp_path / ".config" / "opencrab" / "config.toml").read_text()
         assert f'default_provider = "{case.name}"' in settings
         assert KEY not in settings + shown
+        assert case.bills == ('usd_per_million = "0.15/0.60"' in settings)
         assert not (house.data / "endpoint").exists()
         if case.name not in LATER:
             return
@@ -113,6 +120,16 @@ def test_with_one_key_or_server_an_agent_answers(tmp_path: Path, case: Case) -> 
             person.see(ANSWER)
             answer(person, ("you> ", "/quit"))
             assert person.leave() == 0
+
+
+def _variables(case: Case, url: str) -> dict[str, str]:
+    """The environment of this person."""
+    more = {case.address: url} if case.address else {}
+    if case.address == "OLLAMA_HOST":
+        more[_address("ollama")] = url
+    if case.bills:
+        more[f"OPENCRAB_LLM__PROVIDERS__{case.name.upper()}__PRIVATE"] = "false"
+    return more
 
 
 def _choosing(case: Case, url: str) -> Iterator[tuple[str, str]]:
@@ -203,6 +220,19 @@ def test_a_wrong_key_is_asked_for_again_and_a_second_setup_keeps_what_is_set(
             assert person.leave() == 0
         assert settings.read_text() == before
         del house
+
+
+def test_a_server_on_the_private_network_is_free_if_it_is_ones_own(tmp_path: Path) -> None:
+    with sitting(tmp_path) as (person, _):
+        answer(person, (QUESTIONS[0], "1"), (QUESTIONS[1], "other"))
+        answer(person, ("Address of its API", "http://gpu:9/v1"), ("A name for it", ""))
+        answer(person, ("if it needs one (not shown)", ""), ("Use it all the same?", "y"))
+        answer(person, ("Model", "qwen3"), (QUESTIONS[3], ""), ("gpu a server of your own", ""))
+        answer(person, (QUESTIONS[4], ""), (QUESTIONS[5], ""), (QUESTIONS[6], ""))
+        person.see("gpu:qwen3 answers by default")
+        answer(person, ("Talk to Rowan now?", "n"))
+        assert person.leave() == 0
+    assert "private = true" in (tmp_path / ".config" / "opencrab" / "config.toml").read_text()
 
 
 def test_a_running_server_uses_the_new_model_at_once(tmp_path: Path) -> None:

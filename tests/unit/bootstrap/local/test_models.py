@@ -87,6 +87,8 @@ VENDORS = {
     "OPENROUTER_API_KEY": "openrouter",
     "XAI_API_KEY": "xai",
     "DEEPSEEK_API_KEY": "deepseek",
+    "MISTRAL_API_KEY": "mistral",
+    "GROQ_API_KEY": "groq",
     "AZURE_OPENAI_API_KEY": "azure",
 }
 

@@ -39,6 +39,8 @@ from tests.unit.adapters.providers.installed import (
         (ProviderSettings("b", "openai", "https://b.dev", default_model="m", private=True), None),
         (ProviderSettings("r", "openrouter", api_key="k", default_model="q/w:free"), FREE),
         (ProviderSettings("r", "openrouter", api_key="k", default_model="q/w"), None),
+        (ProviderSettings("g", "openai", "https://g.dev", default_model="m", price=PRICE), PRICE),
+        (ProviderSettings("g", "openai", "http://[::1]:1", default_model="m", price=PRICE), PRICE),
     ],
 )
 def test_only_the_owners_own_machine_and_gifts_are_free(

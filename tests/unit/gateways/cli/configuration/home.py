@@ -14,6 +14,7 @@ from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.bootstrap.configuration.local_configuration import LocalConfiguration
 from opencrab.bootstrap.local.doctor import (
     check_local_settings_together,
+    is_local_model_priced,
     probe_local_provider,
 )
 from opencrab.gateways.cli.app import build_cli_app
@@ -51,7 +52,10 @@ class Home:
     def run(self, *args: str, language: str = "en", typed: str = "", **more: str) -> "Home":
         options = Options(
             configuration=lambda places: LocalConfiguration(
-                places, check_local_settings_together, probe_local_provider
+                places,
+                check_local_settings_together,
+                probe_local_provider,
+                is_local_model_priced,
             ),
             deployed_settings=self.stages,
             transport=self.transport,

@@ -64,6 +64,27 @@ def test_a_gateway_with_a_key_is_set_up_by_options(
     assert 'default_model = "other"' in home.file.read_text()
 
 
+BILLED = {"OPENCRAB_LLM__PROVIDERS__MINE__PRIVATE": "false"}
+"""A gateway here that passes requests on to a vendor who bills."""
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "no price list"), ("ja", "料金はどの一覧")])
+def test_a_model_without_a_price_needs_one_before_anything_is_written(
+    home: Home, url: str, language: str, said: str
+) -> None:
+    args = ("setup", "--provider", "mine", "--base-url", url, "--yes")
+    assert home.run(*args, language=language, **BILLED).code == 2
+    assert said in home.err
+    assert "--price 0.15/0.60" in home.err
+    for price in ("0/0", "0.0 / 0", "much", "1", "-1/2", "1/2/3", "20000/1"):
+        assert home.run(*args, "--price", price, language=language, **BILLED).code == 2, price
+        assert "0.15/0.60" in home.err, price
+    assert not home.file.exists()
+    assert home.run(*args, "--price", "$0.15/$0.60", **BILLED).code == 0, home.err
+    assert 'usd_per_million = "0.15/0.60"' in home.file.read_text()
+    assert home.run(*args, **BILLED).code == 0, "its price is known now"
+
+
 def test_what_does_not_answer_becomes_no_default(home: Home) -> None:
     args = ("--provider", "ollama", "--base-url", "http://127.0.0.1:9", "--yes")
     assert home.run("setup", *args).code == 3

@@ -52,7 +52,7 @@ class LocalConfiguration:
     """The settings files of this computer.
 
     `check` raises Invalid for what is wrong only when all settings are put together, and `probe`
-    asks a provider for its list of models.
+    asks a provider for its list of models. `priced` checks whether a `provider:model` has a price.
     """
 
     def __init__(
@@ -60,10 +60,12 @@ class LocalConfiguration:
         places: SettingsPaths,
         check: Callable[[LocalSettings], object],
         probe: Callable[[LocalSettings, str], ProviderHealth],
+        priced: Callable[[LocalSettings, str], bool],
     ) -> None:
         self._places = places
         self._check = check
         self._probe = probe
+        self._priced = priced
         self._local = LocalSettings(places)
 
     @property
@@ -102,7 +104,7 @@ class LocalConfiguration:
         if found := self._faults_of(file):
             return found
         places = replace(self._places, user=file)
-        other = LocalConfiguration(places, self._check, self._probe)
+        other = LocalConfiguration(places, self._check, self._probe, self._priced)
         return [each for each in other._faults_together() if each.file == file]
 
     def set(self, name: str, text: str) -> SettingChange:
@@ -142,9 +144,10 @@ class LocalConfiguration:
     def check_provider(self, name: str, draft: SettingsDraft | None = None) -> ProviderHealth:
         if draft is None:
             return self._probe(self._local, name)
-        values = {each: self._value(each, text) for each, text in draft.texts.items()}
-        local = LocalSettings(self._places, draft=values, draft_secrets=draft.secrets)
-        return self._probe(local, name)
+        return self._probe(self._with_draft(draft), name)
+
+    def is_model_priced(self, name: str, model: str, draft: SettingsDraft) -> bool:
+        return self._priced(self._with_draft(draft), f"{name}:{model}")
 
     def aws_profiles(self) -> Sequence[str]:
         return local_aws_profiles(os.environ, Path.home())  # noqa: TID251  - AWS's own variables
@@ -157,6 +160,10 @@ class LocalConfiguration:
 
     def schema(self) -> str:
         return settings.settings_schema()
+
+    def _with_draft(self, draft: SettingsDraft) -> LocalSettings:
+        values = {each: self._value(each, text) for each, text in draft.texts.items()}
+        return LocalSettings(self._places, draft=values, draft_secrets=draft.secrets)
 
     def _value(self, name: str, text: str) -> Any:
         """Return the value of typed text; raises Invalid if the setting must not have it."""

@@ -90,6 +90,20 @@ def probe_local_provider(local: "LocalSettings", name: str) -> "ProviderHealth":
         network.close()
 
 
+def is_local_model_priced(local: "LocalSettings", name: str) -> bool:
+    """Check whether a `provider:model` has a price, or costs nothing, with what is set here."""
+    from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.bootstrap.configuration.local_settings import SecretsWithDraft
+    from opencrab.bootstrap.local.models import Network, configured_local_models
+    from opencrab.bootstrap.secret_store import local_secret_store
+
+    secrets = SecretsWithDraft(local_secret_store(local.places.data), local.draft_secrets)
+    models = ProviderModels(
+        lambda: configured_local_models(secrets, local.load), Network().transport
+    )
+    return models.price(name) is not None
+
+
 def _of_config(findings: "Findings", local: "LocalSettings") -> "Iterator[Check]":
     from opencrab.domain.errors import Invalid
 

@@ -134,10 +134,13 @@ def _configuration(places: "SettingsPaths", /) -> "Configuration":
     from opencrab.bootstrap.configuration.local_configuration import LocalConfiguration
     from opencrab.bootstrap.local.doctor import (
         check_local_settings_together,
+        is_local_model_priced,
         probe_local_provider,
     )
 
-    return LocalConfiguration(places, check_local_settings_together, probe_local_provider)
+    return LocalConfiguration(
+        places, check_local_settings_together, probe_local_provider, is_local_model_priced
+    )
 
 
 def _sheet() -> "PriceSheet":

@@ -46,6 +46,11 @@ def _interval(value: str) -> SettingProblem | None:
     return SettingProblem("interval") if is_short else None
 
 
+def _price(value: str) -> SettingProblem | None:
+    """Refuse a price of nothing: only a server of the owner's costs nothing."""
+    return None if not value or value.strip("0./ ") else SettingProblem("no_price")
+
+
 def _text(**details: Any) -> SettingRule:
     return SettingRule(SettingKind.TEXT, **details)
 
@@ -120,6 +125,11 @@ _MODELS: dict[str, SettingRule] = {
     "llm.providers.*.private": _SWITCH,
     "llm.providers.*.stream": _SWITCH,
     "llm.providers.*.timeout_seconds": _SECONDS,
+    "llm.providers.*.usd_per_million": _text(
+        pattern=r"([0-9]{1,4}(\.[0-9]{1,6})? ?/ ?[0-9]{1,4}(\.[0-9]{1,6})?)?",
+        example='"0.15/0.60"',
+        judge=_price,
+    ),
 }
 
 _GATEWAYS: dict[str, SettingRule] = {

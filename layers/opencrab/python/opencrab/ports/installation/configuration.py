@@ -144,6 +144,13 @@ class Configuration(Protocol):
         """
         ...
 
+    def is_model_priced(self, name: str, model: str, draft: SettingsDraft) -> bool:
+        """Check whether a provider's model has a price, or costs nothing, as it would be set.
+
+        A model without one is never called.
+        """
+        ...
+
     def aws_profiles(self) -> Sequence[str]:
         """Return the names of the AWS profiles of this user; one that the environment names alone.
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from opencrab.adapters.providers.catalogue.config_table import (
     catalogue_config_flag,
+    catalogue_config_price,
     catalogue_config_seconds,
     catalogue_config_table,
     catalogue_config_text,
@@ -28,18 +29,12 @@ from opencrab.adapters.providers.transport.exchange import SignRequest
 from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions, Use
+from opencrab.domain.money.budget import Price
 
 Kind = Literal[
-    "openai",
-    "azure",
-    "anthropic",
-    "google",
-    "bedrock",
-    "openrouter",
-    "ollama",
-    "llamacpp",
+    "openai", "azure", "anthropic", "google", "bedrock", "openrouter", "ollama", "llamacpp",
     "scripted",
-]
+]  # fmt: skip
 """How a provider is spoken to."""
 
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -53,7 +48,7 @@ _USES = ", ".join(Use)
 _PROVIDER_KEYS = {
     "kind", "base_url", "api_key", "default_model", "organization", "site_url", "app_name",
     "key_name", "script", "api_version", "profile", "enabled", "private", "stream",
-    "timeout_seconds",
+    "timeout_seconds", "usd_per_million",
 }  # fmt: skip
 MANNERS: Mapping[Use, CallOptions] = {
     Use.THINKING: CallOptions(timeout_seconds=120),
@@ -72,7 +67,7 @@ class ProviderSettings:
     `key_name` names the secret or environment variable of the key; `missing` is the variable
     without which the provider is absent; `problem` is another reason why it cannot be used.
     `private` None means: judge by the address. `script` is a file for kind `scripted`,
-    `profile` the AWS profile that signs.
+    `profile` the AWS profile that signs, `price` that of all models that no list has.
     `configured_url` is the address before the owner changed it at run time. `unseen` says that the
     key is a placeholder for one that this process cannot read, and must not be checked. `sign`
     signs requests with AWS credentials where there is no key; with `signs_by_choice` the owner
@@ -97,6 +92,7 @@ class ProviderSettings:
     private: bool | None = None
     stream: bool = True
     timeout_seconds: float | None = None
+    price: Price | None = None
     configured_url: str | None = None
     unseen: bool = False
     sign: SignRequest | None = field(default=None, repr=False, compare=False)
@@ -315,6 +311,7 @@ def _provider(
         timeout_seconds=catalogue_config_seconds(
             table, "timeout_seconds", place, most=LONGEST_SECONDS
         ),
+        price=catalogue_config_price(table, "usd_per_million", place),
     )
 
 

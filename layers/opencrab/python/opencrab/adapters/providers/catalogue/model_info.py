@@ -82,7 +82,8 @@ def catalogue_model_info(provider: ProviderSettings, model: str, known: ModelSet
 
 def _price(provider: ProviderSettings, model: str, known: Price | None) -> Price | None:
     if known is None:
-        return FREE if catalogue_provider_costs_nothing(provider, model) else None
+        free = FREE if catalogue_provider_costs_nothing(provider, model) else None
+        return provider.price or free
     return _with_cache(known) if provider.kind == "anthropic" else known
 
 

@@ -67,7 +67,7 @@ def add_provider(
             cure=f"opencrab models providers set {name} …",
         )
     if not _NAME.fullmatch(name):
-        raise Invalid(terminal.words("provider_name", name=name), cure="groq, my-server, …")
+        raise Invalid(terminal.words("provider_name", name=name), cure="my-gateway, my-server, …")
     if base_url is None:
         raise typer.BadParameter(terminal.words("provider_url"), param_hint="--base-url")
     texts = _texts(name, kind or "openai", base_url, model)

@@ -15,7 +15,8 @@ LOCAL_SERVERS = ("ollama", "lmstudio", "llamacpp", "vllm")
 """Servers on this computer, which need no key: they are looked for at their usual ports."""
 
 VENDORS = (
-    "openai", "anthropic", "google", "bedrock", "azure", "xai", "deepseek", "openrouter",
+    "openai", "anthropic", "google", "bedrock", "azure", "xai", "deepseek", "mistral", "groq",
+    "openrouter",
 )  # fmt: skip
 """Vendors in the order in which they are offered."""
 

@@ -25,6 +25,7 @@ from opencrab.gateways.cli.setup.agent import (
     create_setup_agent_after,
     try_to_create_setup_agent,
 )
+from opencrab.gateways.cli.setup.price import setup_price_texts
 from opencrab.gateways.cli.setup.provider import (
     STAND_IN,
     SetupProvider,
@@ -72,6 +73,12 @@ _OPTIONS = {
         "thinking", str | None, metavar="MODEL", help="Model for difficult tasks, or 'same'."
     ),
     **cli_parameter(
+        "price",
+        str | None,
+        metavar="IN/OUT",
+        help="Its price in US dollars per million tokens, if no list has it.",
+    ),
+    **cli_parameter(
         "day_usd",
         str | None,
         "--day-usd",
@@ -112,7 +119,7 @@ def set_up(
                 terminal, configuration, provider, given["base_url"], wanted, key=key, asks=asks
             )
         models = (given["model"], given["thinking"], given["day_usd"])
-        plan = _with_models(terminal, configuration, plan, models, asks=asks)
+        plan = _with_models(terminal, configuration, plan, models, given["price"], asks=asks)
         plan = _with_agent(terminal, plan, wanted, asks=asks)
     except (KeyboardInterrupt, EOFError):
         _leave(terminal, "setup_left")
@@ -199,10 +206,11 @@ def _with_models(
     configuration: Configuration,
     plan: SetupPlan,
     given: tuple[str | None, str | None, str | None],
+    price: str | None,
     *,
     asks: bool,
 ) -> SetupPlan:
-    """Add model, model for difficult tasks and budget: those given, asked for, or usual."""
+    """Add models, price and budget: those given, asked for, or usual."""
     (model, thinking, day), chosen = given, plan.provider
     settings = configuration.settings()
     texts: dict[str, str | None] = dict(chosen.draft.texts)
@@ -218,6 +226,10 @@ def _with_models(
             texts[_THINKING] = None
         elif thinking and thinking != _SAME:
             texts[_THINKING] = thinking if ":" in thinking else f"{chosen.name}:{thinking}"
+        models = [":".join(str(texts[each]) for each in _DEFAULT), texts.get(_THINKING)]
+        texts |= setup_price_texts(
+            terminal, configuration, chosen.draft, filter(None, models), price, asks=asks
+        )
     if asks and day is None:
         day = _ask_day(terminal, configuration, settings)
     if day is not None:
