@@ -66,7 +66,12 @@ class _Vendor:
 
     def __post_init__(self) -> None:
         self._line = VendorLine(
-            self.wire, self.endpoint, self.model, self.transport, self.info.leading_blocks
+            self.wire,
+            self.endpoint,
+            self.model,
+            self.transport,
+            self.info.leading_blocks,
+            self.info.opened_block,
         )
 
 

@@ -311,11 +311,14 @@ class TurnWork:
         """Return the utterance of a text for the turn's channel, or `to` another one.
 
         () if the turn has no channel, as for clients that fetch answers themselves. A turn's first
-        utterance, be it speech or an approval request, answers those who wait.
+        utterance, be it speech or an approval request, answers those who wait; without a `reply_to`
+        in `details` speech there is a reply to the message that caused the turn.
         """
         channel = to or self.turn.channel
         if channel is None:
             return ()
+        if to is None and ordinal == 0:
+            details = {"reply_to": self._message_answered_in_public(), **details}
         at = at or self.runtime.clock.now()
         utterance = Utterance(
             channel=channel,
@@ -334,6 +337,16 @@ class TurnWork:
             **details,
         )
         return (utterance,)
+
+    def _message_answered_in_public(self) -> str:
+        """Return the message that the turn answers, "" outside of channels of a server.
+
+        Where many speak, the answer shows which message it is for.
+        """
+        place = self.turn.trigger_line
+        if self.session.guild_id is None or not place:
+            return ""
+        return next((line.sent_as for line in self.history if line.sequence == place), "")
 
     @property
     def has_notified_clients(self) -> bool:

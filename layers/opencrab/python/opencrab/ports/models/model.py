@@ -206,10 +206,11 @@ class ModelInfo:
     that is not private. `hidden_tokens` is what a vendor adds to each request and bills, and
     `hidden_output_tokens` what the model may think beyond `max_output_tokens`, billed as well; an
     image costs at most `image_tokens`. `stop` says whether stop texts are supported, and
-    `leading_blocks` whether the model begins its text with its thoughts, between tags. `responses`
-    says that only OpenAI's Responses API serves it. `temperature` says whether it takes a
-    temperature, of at most `most_temperature`, and top_p; `efforts` are the reasoning efforts that
-    it takes, () for none, and with `thinking_budget` it takes a number of tokens instead.
+    `leading_blocks` whether the model begins its text with its thoughts, between tags; with
+    `opened_block` its chat template writes the first tag. `responses` says that only OpenAI's
+    Responses API serves it. `temperature` says whether it takes a temperature, of at most
+    `most_temperature`, and top_p; `efforts` are the reasoning efforts that it takes, () for none,
+    and with `thinking_budget` it takes a number of tokens instead.
     """
 
     name: str
@@ -223,6 +224,7 @@ class ModelInfo:
     private: bool = False
     stop: bool = True
     leading_blocks: bool = False
+    opened_block: bool = False
     responses: bool = False
     most_temperature: int = 2
     efforts: tuple[str, ...] = ()

@@ -44,8 +44,8 @@ _NUMBERS = {
     "most_temperature": 1,
 }
 _ABILITIES = (
-    "functions", "vision", "temperature", "stop", "chat", "leading_blocks", "responses",
-    "thinking_budget",
+    "functions", "vision", "temperature", "stop", "chat", "leading_blocks", "opened_block",
+    "responses", "thinking_budget",
 )  # fmt: skip
 _LISTED = {*_PARTS, "context", "max_input_tokens", "also"}
 _UNDATED = date.min
@@ -73,6 +73,7 @@ class ModelSettings:
     stop: bool | None = None
     chat: bool | None = None
     leading_blocks: bool | None = None
+    opened_block: bool | None = None
     responses: bool | None = None
     image_tokens: int | None = None
     hidden_tokens: int | None = None

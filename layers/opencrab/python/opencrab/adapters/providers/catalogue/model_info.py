@@ -67,6 +67,7 @@ def catalogue_model_info(provider: ProviderSettings, model: str, known: ModelSet
         temperature=known.temperature is not False,
         stop=known.stop is not False,
         leading_blocks=known.leading_blocks is True,
+        opened_block=known.opened_block is True,
         responses=known.responses is True,
         private=catalogue_provider_stays_private(provider),
         hidden_tokens=known.hidden_tokens or 0,

@@ -89,6 +89,9 @@ class ReplyView(Value):
     kind: LineKind
     turn_id: str
     sequence: int
+    reply_to: int | None = Field(
+        default=None, description="the sequence of the line that it replies to, if named"
+    )
     at: datetime
 
 
@@ -263,6 +266,7 @@ def _answer_with_replies(
             kind=line.kind,
             turn_id=line.turn_id or "",
             sequence=line.sequence,
+            reply_to=line.reply_to,
             at=line.at,
         )
         for line in replies.lines
