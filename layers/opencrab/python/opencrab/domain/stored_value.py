@@ -50,7 +50,7 @@ def read_stored_value(
             else kind.model_validate_json(_text(fields), extra=unknown)
         )
     except ValidationError as error:
-        raise _unreadable(_named(kind, fields), error) from None
+        raise _unreadable(_describe_value(kind, fields), error) from None
     return found, _settle_unknown(found)
 
 
@@ -102,7 +102,7 @@ def _unreadable(name: str, error: ValidationError) -> UnreadableValue:
     )
 
 
-def _named(kind: type[BaseModel], fields: Mapping[str, Any]) -> str:
+def _describe_value(kind: type[BaseModel], fields: Mapping[str, Any]) -> str:
     """Return what a value is, with its id if it has one: its words stay out of errors."""
     found = fields.get("id")
     is_id = isinstance(found, str) and _ID.fullmatch(found) is not None
