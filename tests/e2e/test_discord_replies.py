@@ -10,7 +10,7 @@ from opencrab.domain.conversation.message import Message as Told
 from opencrab.domain.conversation.message import Sender, TextPart
 from opencrab.domain.discord.community import DISCORD_PRINCIPAL, Presence, Spot
 from opencrab.domain.errors import Conflict, Unavailable
-from opencrab.domain.peers.message import MESSAGE_ITEM
+from opencrab.domain.peers.talk import MESSAGE_ITEM
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.due_items import admit_due_item
