@@ -5,8 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.message import Message as Told
+from opencrab.domain.conversation.message import Sender, TextPart
 from opencrab.domain.discord.community import DISCORD_PRINCIPAL, Presence, Spot
+from opencrab.domain.errors import Conflict, Unavailable
+from opencrab.domain.peers.talk import MESSAGE_ITEM
+from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.value import Language
+from opencrab.engine.autonomy.due_items import admit_due_item
 from opencrab.engine.discord.presence import set_agent_discord_presence
 from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Reply
@@ -71,3 +78,34 @@ def test_alone_with_somebody_nothing_refers_to_anything(reef: DiscordHouse) -> N
     lives(reef, Reply(text="はい"))
     says(reef, "鍵はどこ?", place=PRIVATE)
     assert references(reef) == [None]
+
+
+@pytest.mark.parametrize("text", ["満潮です", "High tide"])
+def test_what_is_told_from_elsewhere_is_posted_once(reef: DiscordHouse, text: str) -> None:
+    lives(reef, Reply(text="はい"))
+    says(reef, "やあ")
+    (session,) = reef.home.sessions.page(limit=10, after=None)
+    item = DueItem(
+        id=f"{MESSAGE_ITEM}1",
+        at=reef.clock.now(),
+        session_id=session.id,
+        message=Told(
+            source=Source.PEER,
+            source_id="message#1",
+            principal_id="kani",
+            sender=Sender(id="kani", name="Kani"),
+            authority=Authority.SELF,
+            parts=(TextPart(text=text),),
+        ),
+    )
+    reef.home.switches.set("kani", frozen=True)
+    with pytest.raises(Unavailable, match="frozen"):
+        admit_due_item(reef.runtime, item)
+    reef.home.switches.set("kani", frozen=False)
+    for _ in range(3):
+        admit_due_item(reef.runtime, item)
+        reef.work()
+    assert reef.seen(SERVER_CHANNEL) == ["やあ", "はい", text]
+    reef.home.sessions.end(session.id, reef.clock.now())
+    with pytest.raises(Conflict, match="has ended"):
+        admit_due_item(reef.runtime, item.replaced(id=f"{MESSAGE_ITEM}2"))

@@ -20,12 +20,12 @@ from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, NotFound, Refused
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.peers.message import (
-    MESSAGE_ITEM,
     MOST_SESSIONS,
     SENT_MESSAGES,
     SentMessages,
     does_only_owner_read_session,
 )
+from opencrab.domain.peers.talk import MESSAGE_ITEM
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.value import MessageText, ShortText, Value

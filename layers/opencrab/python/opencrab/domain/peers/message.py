@@ -7,9 +7,6 @@ from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.errors import Refused
 from opencrab.domain.value import Value
 
-MESSAGE_ITEM = "message-"
-"""How ids of due items begin that bring a message to a conversation or to agents."""
-
 SENT_MESSAGES = "sent_messages"
 """Kind and id of the document that counts the messages that an agent sent elsewhere."""
 

@@ -14,14 +14,13 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, Unavailable
 from opencrab.domain.goals.goal import Goal, Pause
 from opencrab.domain.goals.promise import is_promised_goal_session
-from opencrab.domain.peers.message import MESSAGE_ITEM
-from opencrab.domain.peers.talk import HEARD_ITEM, TALK_ITEM
+from opencrab.domain.peers.talk import HEARD_ITEM, MESSAGE_ITEM, TALK_ITEM
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.discussion import turn_taking
 from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, require_goal_document
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, goal_turn_source
 from opencrab.engine.goals.self_goals import leave_goal_to_next_heartbeat
-from opencrab.engine.peers import messages, talking
+from opencrab.engine.peers import talking
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turn_for_due_item
 from opencrab.ports.agents import Agents
@@ -63,7 +62,9 @@ def admit_due_item(runtime: Runtime, item: DueItem) -> None:
         talking.admit_message_to_peer(runtime, item)
         return
     if item.id.startswith(MESSAGE_ITEM):
-        messages.bring_message_of_agent(runtime, item)
+        from opencrab.engine.peers.messages import bring_message_of_agent  # noqa: PLC0415 - seldom
+
+        bring_message_of_agent(runtime, item)
         return
     if item.id.startswith(HEARD_ITEM):
         talking.hear_turn_of_peer(runtime, item)
