@@ -38,7 +38,11 @@ _UNKEYED = ("bedrock",)
 _WITHOUT = {_OTHER: "setup_other", _NONE: "setup_none", "bedrock": "setup_needs_profile"}
 """What is said of a choice that is not usable as it is; all others need a key."""
 
-_FAULTS = (Fault.AUTH, Fault.UNREACHABLE, Fault.TIMEOUT)
+_FAULTS = {
+    Fault.AUTH: ("setup_auth", "setup_auth_cure"),
+    Fault.UNREACHABLE: ("setup_unreachable", "setup_unreachable_cure"),
+    Fault.TIMEOUT: ("setup_timeout", "setup_timeout_cure"),
+}
 """Failures of a first call that have sentences of their own here."""
 
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]")
@@ -273,12 +277,11 @@ def _tell(terminal: Terminal, name: str, health: ProviderHealth) -> None:
 
 def _complain(terminal: Terminal, name: str, health: ProviderHealth, *, asks: bool = False) -> None:
     """Print why a provider cannot be used: in words of the setup if they say it, else its own."""
-    fault = health.fault if health.fault in _FAULTS else None
+    words = _FAULTS.get(health.fault) if health.fault is not None else None
     said = health.problem.partition(": ")[2] or health.problem
-    why = terminal.words(f"setup_{fault}", why=said) if fault else health.problem
+    why = terminal.words(words[0], why=said) if words else health.problem
     terminal.print_complaint(terminal.words("provider_down", name=name, why=why))
-    if asks and fault:
-        cure = terminal.words(f"setup_{fault}_cure")
-    else:
-        cure = health.cure or terminal.words("setup_again")
+    cure = health.cure or terminal.words("setup_again")
+    if asks and words:
+        cure = terminal.words(words[1])
     terminal.print_complaint(f"  → {cure}")
