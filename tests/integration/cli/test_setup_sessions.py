@@ -203,8 +203,10 @@ def test_a_wrong_key_is_asked_for_again_and_a_second_setup_keeps_what_is_set(
     with vendor("openai", "gpt-5.2") as stub:
         more = {"OPENAI_BASE_URL": f"{stub.url}/v1", "OPENAI_API_KEY": "sk-wrong"}
         with sitting(tmp_path, **more) as (person, house):
-            answer(person, (QUESTIONS[0], "1"), ("[openai]:", ""), ("cannot be used", ""))
-            answer(person, (QUESTIONS[1], "nobody"), ("please enter one of", "openai"))
+            answer(person, (QUESTIONS[0], "1"), ("[openai]:", ""))
+            person.see("cannot be used: it refused the key: (401) wrong key")
+            answer(person, ("enter another key", ""))
+            answer(person, (QUESTIONS[1], "nobody"), ("please enter one of", ""))
             answer(person, ("Enter keeps the one that is there", KEY), ("openai answers", ""))
             answer(person, (QUESTIONS[3], ""), (QUESTIONS[4], "much"), ("a number", "2.5"))
             answer(person, (QUESTIONS[5], ""), (QUESTIONS[6], ""), ("Talk to", "n"))
@@ -220,6 +222,24 @@ def test_a_wrong_key_is_asked_for_again_and_a_second_setup_keeps_what_is_set(
             assert person.leave() == 0
         assert settings.read_text() == before
         del house
+
+
+def test_a_wrong_key_of_another_server_is_all_that_is_typed_again(tmp_path: Path) -> None:
+    with vendor("openai", "crab-1") as stub, sitting(tmp_path) as (person, _):
+        answer(
+            person,
+            (QUESTIONS[0], "2"),
+            ("番号か名前", "other"),
+            ("API のアドレス", f"{stub.url}/v1"),
+        )
+        answer(person, ("呼び名", "会社"), ("呼び名", "kaisha"), ("API キー", "sk-wrong"))
+        person.see("kaisha は使えません: キーが拒否されました: (401) wrong key")
+        answer(person, ("別のキーを入力できます", ""), ("[other]:", ""))
+        answer(person, (f"[{stub.url}/v1]:", ""), ("[kaisha]:", ""), ("API キー", KEY))
+        person.see("kaisha は応答しています")
+        person.settle()
+        person.type(CTRL_C)
+        assert person.leave() == 130
 
 
 def test_a_server_on_the_private_network_is_free_if_it_is_ones_own(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ from tests.integration.rest.house import House
 from tests.integration.rest.test_llm_registry import Silent
 
 KEY = "gsk-canary-0123456789"
-GROQ = {
+GATE = {
     "kind": "openai",
-    "base_url": "https://api.groq.test/openai/v1",
+    "base_url": "https://api.gate.test/openai/v1",
     "default_model": "llama-3.3-70b",
     "key": KEY,
 }
@@ -73,27 +73,27 @@ def test_a_new_provider_is_usable_at_once_and_in_other_processes(
     house: House, secrets: FileSecrets
 ) -> None:
     worker = models_of(house, secrets)
-    assert all(each.name != "groq" for each in worker.providers())
-    made = house.call("PUT", "/llm/providers/groq", GROQ)
+    assert all(each.name != "gate" for each in worker.providers())
+    made = house.call("PUT", "/llm/providers/gate", GATE)
     assert made.status_code == 200, made.text
     said = made.json()
     assert (said["kind"], said["missing"], said["has_key"]) == ("openai", "", True)
     assert said["default_model"] == "llama-3.3-70b"
     assert KEY not in json.dumps(house.got("/llm/providers?limit=100"))
     worker.refresh(house.runtime.home.preferences.get().version)
-    assert worker.get("groq").info.name == "groq:llama-3.3-70b"
+    assert worker.get("gate").info.name == "gate:llama-3.3-70b"
     agent_id = house.agent()
-    body = {"models": {"conversation": "groq:other"}}
+    body = {"models": {"conversation": "gate:other"}}
     assert house.call("PUT", f"/agents/{agent_id}/llm/config", body).status_code == 200
 
 
 def test_it_is_changed_and_removed(house: House) -> None:
-    house.call("PUT", "/llm/providers/groq", GROQ)
-    changed = house.call("PUT", "/llm/providers/groq", {"default_model": "kimi", "enabled": False})
+    house.call("PUT", "/llm/providers/gate", GATE)
+    changed = house.call("PUT", "/llm/providers/gate", {"default_model": "kimi", "enabled": False})
     assert (changed.json()["default_model"], changed.json()["enabled"]) == ("kimi", False)
-    assert house.call("DELETE", "/llm/providers/groq").status_code == 204
-    assert provider(house, "groq") is None
-    assert house.call("DELETE", "/llm/providers/groq").status_code == 404
+    assert house.call("DELETE", "/llm/providers/gate").status_code == 204
+    assert provider(house, "gate") is None
+    assert house.call("DELETE", "/llm/providers/gate").status_code == 404
     shipped = house.call("DELETE", "/llm/providers/openai")
     assert shipped.status_code == 422
     assert "disable it" in shipped.json()["cure"]
@@ -128,10 +128,10 @@ def test_a_change_expects_a_version_and_a_refused_one_changes_nothing(house: Hou
 
 
 def test_a_key_of_an_earlier_provider_is_not_sent_to_a_later_one(house: House) -> None:
-    house.call("PUT", "/llm/providers/groq", GROQ)
-    house.call("DELETE", "/llm/providers/groq")
+    house.call("PUT", "/llm/providers/gate", GATE)
+    house.call("DELETE", "/llm/providers/gate")
     other = {"kind": "openai", "base_url": "https://elsewhere.test/v1"}
-    said = house.call("PUT", "/llm/providers/groq", other).json()
+    said = house.call("PUT", "/llm/providers/gate", other).json()
     assert said["has_key"] is False
     assert "not the one that was stored" in said["missing"]
 
@@ -146,14 +146,14 @@ def test_a_server_that_needs_no_key_needs_none(house: House) -> None:
 @pytest.mark.parametrize(
     ("name", "body", "status", "field"),
     [
-        ("groq", {**GROQ, "base_url": "http://api.groq.test/v1"}, 422, None),
-        ("groq", {**GROQ, "base_url": "https://user:secret@groq.test/v1"}, 422, None),
-        ("groq", {**GROQ, "base_url": "ftp://groq.test"}, 422, None),
-        ("groq", {**GROQ, "kind": "scripted"}, 422, "kind"),
-        ("groq", {**GROQ, "kind": None}, 422, "kind"),
-        ("groq", {"kind": "openai"}, 422, "base_url"),
-        ("groq", {"key": KEY}, 404, "name"),
-        ("Groq", GROQ, 422, "name"),
+        ("gate", {**GATE, "base_url": "http://api.gate.test/v1"}, 422, None),
+        ("gate", {**GATE, "base_url": "https://user:secret@gate.test/v1"}, 422, None),
+        ("gate", {**GATE, "base_url": "ftp://gate.test"}, 422, None),
+        ("gate", {**GATE, "kind": "scripted"}, 422, "kind"),
+        ("gate", {**GATE, "kind": None}, 422, "kind"),
+        ("gate", {"kind": "openai"}, 422, "base_url"),
+        ("gate", {"key": KEY}, 404, "name"),
+        ("Groq", GATE, 422, "name"),
         ("openai", {"default_model": "gpt-x"}, 422, "default_model"),
         ("openai", {"kind": "azure"}, 422, "kind"),
     ],
@@ -166,12 +166,12 @@ def test_what_cannot_be_is_refused_and_nothing_is_stored(
     assert answer.json()["cure"]
     assert field is None or field in str(answer.json().get("field"))
     assert "secret@" not in answer.text
-    assert provider(house, "groq") is None
+    assert provider(house, "gate") is None
 
 
 def test_the_release_before_reads_the_preferences(house: House) -> None:
     """It knows no added provider: its part of the preferences has fields that it knows alone."""
-    house.call("PUT", "/llm/providers/groq", GROQ)
+    house.call("PUT", "/llm/providers/gate", GATE)
     stored = house.runtime.home.preferences.get().preferences
     known = {"enabled", "base_url", "private", "key_origin", "key_seal"}
-    assert set(stored.model_dump(exclude_defaults=True)["providers"]["groq"]) <= known
+    assert set(stored.model_dump(exclude_defaults=True)["providers"]["gate"]) <= known

@@ -214,6 +214,7 @@ def probe_health_of_provider(
             latency_ms=_milliseconds(clock() - started),
             problem=error.message,
             cure=error.cure or "check the base_url of the provider, or try again later",
+            fault=error.fault if isinstance(error, ModelCallFailed) else None,
         )
     return ProviderHealth(
         ok=True,

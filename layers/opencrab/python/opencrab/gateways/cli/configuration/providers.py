@@ -23,7 +23,9 @@ from opencrab.gateways.cli.terminal.input import (
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.ports.installation.configuration import Configuration
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
+PROVIDER_NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
+"""The name of a provider of the owner's; its variables and settings contain it."""
+
 _SECTION = "llm.providers"
 
 ProviderName = Annotated[str, cli_argument("The provider's name, such as openai.", "PROVIDER")]
@@ -66,7 +68,7 @@ def add_provider(
             terminal.words("provider_exists", name=name),
             cure=f"opencrab models providers set {name} …",
         )
-    if not _NAME.fullmatch(name):
+    if not PROVIDER_NAME.fullmatch(name):
         raise Invalid(terminal.words("provider_name", name=name), cure="my-gateway, my-server, …")
     if base_url is None:
         raise typer.BadParameter(terminal.words("provider_url"), param_hint="--base-url")

@@ -31,7 +31,7 @@ def setup_price_texts(
     for each in models:
         provider, _, model = each.partition(":")
         if given is not None and not texts:
-            texts |= _checked(configuration, provider, given)
+            texts |= _check_price(configuration, provider, given)
         tried = replace(draft, texts={**draft.texts, **texts})
         if not configuration.is_model_priced(provider, model, tried):
             texts |= _price_of(terminal, configuration, tried, provider, model, asks=asks)
@@ -61,12 +61,12 @@ def _price_of(
     while True:
         answer = ask_needed_on_terminal(terminal, terminal.words("setup_price", example=_EXAMPLE))
         try:
-            return _checked(configuration, provider, answer)
+            return _check_price(configuration, provider, answer)
         except Invalid as error:
             print_cli_error(terminal, error)
 
 
-def _checked(configuration: Configuration, provider: str, text: str) -> Mapping[str, str]:
+def _check_price(configuration: Configuration, provider: str, text: str) -> Mapping[str, str]:
     name, price = f"{SECTION}.{provider}.usd_per_million", text.replace("$", "").strip()
     configuration.require_value(name, price)
     return {name: price}

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from opencrab.domain.errors import Invalid, NotFound
+from opencrab.domain.models.fault import Fault
 from opencrab.gateways.cli.configuration.providers import (
+    PROVIDER_NAME,
     ask_provider_key,
     provider_names_in,
     variable_of_provider_key,
@@ -36,6 +38,13 @@ _UNKEYED = ("bedrock",)
 _WITHOUT = {_OTHER: "setup_other", _NONE: "setup_none", "bedrock": "setup_needs_profile"}
 """What is said of a choice that is not usable as it is; all others need a key."""
 
+_FAULTS = {
+    Fault.AUTH: ("setup_auth", "setup_auth_cure"),
+    Fault.UNREACHABLE: ("setup_unreachable", "setup_unreachable_cure"),
+    Fault.TIMEOUT: ("setup_timeout", "setup_timeout_cure"),
+}
+"""Failures of a first call that have sentences of their own here."""
+
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]")
 _USUAL_REGION = "us-east-1"
 _LISTED = 12
@@ -60,14 +69,14 @@ def ask_for_setup_provider(
     terminal: Terminal, configuration: Configuration, found: Sequence[FoundProvider]
 ) -> SetupProvider:
     """Ask for a provider and what it needs, until one answers or is wanted all the same."""
-    settings, refused = configuration.settings(), ""
+    settings, refused, choice = configuration.settings(), SetupProvider(), ""
     while True:
-        name = _ask_name(terminal, configuration, found, settings)
+        choice = name = _ask_name(terminal, configuration, found, settings, choice)
         if name == _NONE:
             is_kept = not found and not own_setup_setting(settings, "llm.default_provider")
             return SetupProvider() if is_kept else STAND_IN
         try:
-            name, draft = _ask_details(terminal, configuration, settings, name, again=refused)
+            name, draft = _ask_details(terminal, configuration, settings, name, refused)
             health = configuration.check_provider(name, draft)
         except Invalid as error:
             print_cli_error(terminal, error)
@@ -76,10 +85,10 @@ def ask_for_setup_provider(
         if health.ok:
             _tell(terminal, name, health)
             return chosen
-        _complain(terminal, name, health)
+        _complain(terminal, name, health, asks=True)
         if ask_yes_or_no_on_terminal(terminal.words("setup_all_the_same"), default=False):
             return chosen
-        refused = name
+        refused = chosen
 
 
 def setup_provider_of_options(
@@ -140,8 +149,12 @@ def _ask_name(
     configuration: Configuration,
     found: Sequence[FoundProvider],
     settings: Sequence[SettingView],
+    last: str,
 ) -> str:
-    """Show what can be chosen, those first that need nothing more, and ask for one of them."""
+    """Show what can be chosen, those first that need nothing more, and ask for one of them.
+
+    `last` was chosen before and refused: whoever corrects a key just presses Enter.
+    """
     current = own_setup_setting(settings, "llm.default_provider")
     usable = {each.name: each.why for each in found}
     names = provider_names_in(configuration)
@@ -156,6 +169,7 @@ def _ask_name(
         mark = terminal.words("setup_current") if name == current else ""
         terminal.line(f"  {number:>2}  {name:<{width}}  {words}{mark}")
     default = current if current in choices else next(iter(usable), _NONE)
+    default = last or default
     return ask_choice_on_terminal(terminal, terminal.words("setup_provider"), choices, default)
 
 
@@ -164,17 +178,22 @@ def _ask_details(
     configuration: Configuration,
     settings: Sequence[SettingView],
     name: str,
-    *,
-    again: str,
+    refused: SetupProvider,
 ) -> tuple[str, SettingsDraft]:
-    """Ask for what a provider lacks: its address, its key, its profile; `again` was refused."""
+    """Ask for what a provider lacks: its address, its key, its profile, or what was refused."""
     given: dict[str, str | None] = {}
+    again = refused.name
     if name == _OTHER:
-        address = ask_needed_on_terminal(terminal, terminal.words("setup_url"))
-        configuration.require_value(f"{SECTION}.other.base_url", address)
+        before = refused.draft.texts.get(f"{SECTION}.{again}.base_url", "")
+        address = ask_line_on_terminal(terminal.words("setup_url"), before)
+        configuration.require_value(f"{SECTION}.other.base_url", address or "-")
         given["base_url"] = address
         usual = _LEAST_NAME.sub("-", (urlsplit(address).hostname or "server").lower()).strip("-")
-        name = ask_line_on_terminal(terminal.words("setup_name"), usual)
+        usual = again if address == before else usual
+        while not PROVIDER_NAME.fullmatch(
+            name := ask_line_on_terminal(terminal.words("setup_name"), usual)
+        ):
+            terminal.print_sentence("provider_name", name=name)
         secret = ask_provider_key(terminal, name, "setup_key_optional")
         return name, _draft(configuration, settings, name, given, secret)
     if name == "bedrock":
@@ -256,6 +275,13 @@ def _tell(terminal: Terminal, name: str, health: ProviderHealth) -> None:
     terminal.print_note("provider_ok", name=name, ms=health.latency_ms, count=count)
 
 
-def _complain(terminal: Terminal, name: str, health: ProviderHealth) -> None:
-    terminal.print_complaint(terminal.words("provider_down", name=name, why=health.problem))
-    terminal.print_complaint(f"  → {health.cure or terminal.words('setup_again')}")
+def _complain(terminal: Terminal, name: str, health: ProviderHealth, *, asks: bool = False) -> None:
+    """Print why a provider cannot be used: in words of the setup if they say it, else its own."""
+    words = _FAULTS.get(health.fault) if health.fault is not None else None
+    said = health.problem.partition(": ")[2] or health.problem
+    why = terminal.words(words[0], why=said) if words else health.problem
+    terminal.print_complaint(terminal.words("provider_down", name=name, why=why))
+    cure = health.cure or terminal.words("setup_again")
+    if asks and words:
+        cure = terminal.words(words[1])
+    terminal.print_complaint(f"  → {cure}")
