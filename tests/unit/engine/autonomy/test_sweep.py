@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
@@ -128,6 +129,18 @@ def test_what_is_due_beyond_the_first_hundred_is_started_by_others_once(house: H
     assert work_beats(house, twice=True) == 30
     assert house.home.due.list_due(house.clock.now(), 1_000) == ()
     assert lose(house.home.turns) == 130
+
+
+def test_a_part_that_fails_keeps_no_other_part_from_its_work(house: House) -> None:
+    def fails() -> None:
+        raise Unavailable("the list of turns does not answer")
+
+    house.home.due.put(due_later(house, 1))
+    broken = replace(house.home, journal=Raced(house.home.journal, fails))
+    with pytest.raises(Unavailable, match="list of turns"):
+        run_autonomy_sweep(replace(house.runtime, home=broken))
+    assert house.home.due.list_due(house.clock.now(), 9) == ()
+    assert lose(house.home.turns) == 1
 
 
 def test_queued_work_that_a_dead_worker_left_is_found_by_the_next_sweep(house: House) -> None:

@@ -4,6 +4,7 @@ Its parts take turns, a batch each, so that a backlog of one kind does not starv
 is left when its time is over, or when the process dies, the next sweep finds again.
 """
 
+import logging
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from opencrab.engine.queueing import enqueue_turn, queue_for_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import utterance_queue_message
 from opencrab.ports.home import Home
+
+log = logging.getLogger(__name__)
 
 _BATCH = 100
 _MOST = 10_000
@@ -57,9 +60,10 @@ def run_autonomy_sweep(
 ) -> SweepResult:
     """Run one pass of the sweep; every part is safe to repeat, and may be cut off anywhere.
 
-    `each` may carry out waiting for stores and queues side by side; it must return in order.
+    `each` may carry out waiting for stores and queues side by side; it must return in order. A part
+    that fails does not keep the others from theirs; its error is raised when they are done.
     """
-    swept = SweepResult()
+    swept, failed = SweepResult(), list[Exception]()
     parts: list[Iterator[None]] = [
         _free_turns(runtime, swept, each),
         _beat(runtime, swept),
@@ -71,8 +75,16 @@ def run_autonomy_sweep(
     ]
     while parts and seconds_left() > _LAST_SECONDS:
         part = parts.pop(0)
-        for _ in islice(part, 1):
-            parts.append(part)
+        try:
+            for _ in islice(part, 1):
+                parts.append(part)
+        except Exception as error:  # noqa: BLE001 - raised again below
+            log.warning(
+                "part of the sweep failed, the others go on: error=%s", type(error).__name__
+            )
+            failed.append(error)
+    if failed:
+        raise failed[0]
     return swept
 
 
