@@ -112,17 +112,17 @@ def test_more_providers_than_can_be_read_again_are_refused(house: House) -> None
 
 
 def test_a_change_expects_a_version_and_a_refused_one_changes_nothing(house: House) -> None:
-    tag = house.call("PUT", "/llm/providers/groq", GROQ).headers["etag"]
+    tag = house.call("PUT", "/llm/providers/gate", GATE).headers["etag"]
 
     def put(body: dict[str, Any], tag: str) -> int:
-        path = "/llm/providers/groq"
+        path = "/llm/providers/gate"
         return house.call("PUT", path, body, headers={"If-Match": tag}).status_code
 
     assert put({"default_model": "kimi", "enabled": False}, tag) == 200
     assert put({"default_model": "stale", "kind": "ollama"}, tag) == 409
-    wrong = {"default_model": "wrong", "base_url": "ftp://groq.test"}
-    assert house.call("PUT", "/llm/providers/groq", wrong).status_code == 422
-    shown = provider(house, "groq")
+    wrong = {"default_model": "wrong", "base_url": "ftp://gate.test"}
+    assert house.call("PUT", "/llm/providers/gate", wrong).status_code == 422
+    shown = provider(house, "gate")
     assert shown is not None
     assert (shown["kind"], shown["default_model"], shown["enabled"]) == ("openai", "kimi", False)
 
