@@ -218,3 +218,13 @@ def test_what_api_gateway_answers_itself_is_understood(
     assert "✗ key: " in shown.out
     assert detail in shown.out
     assert cure in shown.out
+
+
+def test_a_server_elsewhere_that_starts_cold_is_asked_once_more(
+    program: Program, server: Server
+) -> None:
+    late, healthy = httpx.ReadTimeout("late"), ok({"status": "ok", "version": "0.1.0"})
+    server.on("GET /health", late, healthy)
+    assert verdicts(program, "--url", "https://crab.example", "--key", "k")["server"] == "well"
+    server.on("GET /health", late, late, healthy)
+    assert verdicts(program, "--url", "https://crab.example", "--key", "k")["server"] == "wrong"

@@ -76,6 +76,9 @@ def _run_doctor_checks(terminal: Terminal, *, ask_models: bool = False) -> Itera
         return
     terminal.client.patience_seconds = HERE_SECONDS if address.is_here else AWAY_SECONDS
     health = _try("server", lambda: terminal.client.get("health"))
+    if isinstance(health, Finding) and not address.is_here:
+        # Once more: functions that nobody has asked for a while take their time.
+        health = _try("server", lambda: terminal.client.get("health"))
     if isinstance(health, Finding):
         yield health
         yield from _of_stopped(terminal)
