@@ -1,25 +1,19 @@
 """The settings files of this computer, for the terminal (`ports.installation.configuration`)."""
 
-import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from opencrab import settings
+from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.local_files.settings_file import read_settings_file, write_settings_file
-from opencrab.bootstrap.bedrock import local_aws_profiles
-from opencrab.bootstrap.configuration.fault_text import (
-    configuration_fault_texts,
-    raised_configuration_fault_texts,
-)
+from opencrab.bootstrap.configuration.fault_text import configuration_fault_texts
 from opencrab.bootstrap.configuration.local_settings import (
     LocalSettings,
     dotenv_variables,
 )
-from opencrab.bootstrap.secret_store import local_secret_store
 from opencrab.domain.configuration.file_check import (
     SettingFault,
     check_settings_text,
@@ -36,7 +30,6 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.ports.installation.configuration import (
     ConfigurationFault,
     SettingChange,
-    SettingsDraft,
     SettingsPaths,
     SettingView,
 )
@@ -52,7 +45,7 @@ class LocalConfiguration:
     """The settings files of this computer.
 
     `check` raises Invalid for what is wrong only when all settings are put together, and `probe`
-    asks a provider for its list of models. `priced` checks whether a `provider:model` has a price.
+    asks a provider for its list of models.
     """
 
     def __init__(
@@ -60,12 +53,10 @@ class LocalConfiguration:
         places: SettingsPaths,
         check: Callable[[LocalSettings], object],
         probe: Callable[[LocalSettings, str], ProviderHealth],
-        priced: Callable[[LocalSettings, str], bool],
     ) -> None:
         self._places = places
         self._check = check
         self._probe = probe
-        self._priced = priced
         self._local = LocalSettings(places)
 
     @property
@@ -80,7 +71,7 @@ class LocalConfiguration:
 
     def settings(self) -> Sequence[SettingView]:
         defaults = settings.load_settings({}, {}).values
-        found = self._local.load({}, secret=local_secret_store(self._places.data).get).values
+        found = self._local.load({}, secret=FileSecrets(self._places.data).get).values
         return [
             SettingView(
                 name,
@@ -99,13 +90,9 @@ class LocalConfiguration:
             found = [each for path in self.files for each in self._faults_of(path)]
             found += self._faults_of_dotenv()
             return found or self._faults_together()
-        if not file.exists():
+        if not file.is_file():
             raise NotFound(f"there is no file {file}", cure="correct its name")
-        if found := self._faults_of(file):
-            return found
-        places = replace(self._places, user=file)
-        other = LocalConfiguration(places, self._check, self._probe, self._priced)
-        return [each for each in other._faults_together() if each.file == file]
+        return self._faults_of(file)
 
     def set(self, name: str, text: str) -> SettingChange:
         return self.change({name: text})[0]
@@ -136,21 +123,10 @@ class LocalConfiguration:
         ]
 
     def keep_secret(self, name: str, value: str) -> None:
-        local_secret_store(self._places.data).put(name, value)
+        FileSecrets(self._places.data).put(name, value)
 
-    def require_value(self, name: str, text: str) -> None:
-        self._value(name, text)
-
-    def check_provider(self, name: str, draft: SettingsDraft | None = None) -> ProviderHealth:
-        if draft is None:
-            return self._probe(self._local, name)
-        return self._probe(self._with_draft(draft), name)
-
-    def is_model_priced(self, name: str, model: str, draft: SettingsDraft) -> bool:
-        return self._priced(self._with_draft(draft), f"{name}:{model}")
-
-    def aws_profiles(self) -> Sequence[str]:
-        return local_aws_profiles(os.environ, Path.home())  # noqa: TID251  - AWS's own variables
+    def check_provider(self, name: str) -> ProviderHealth:
+        return self._probe(self._local, name)
 
     def create(self) -> Path:
         path = self.written
@@ -160,10 +136,6 @@ class LocalConfiguration:
 
     def schema(self) -> str:
         return settings.settings_schema()
-
-    def _with_draft(self, draft: SettingsDraft) -> LocalSettings:
-        values = {each: self._value(each, text) for each, text in draft.texts.items()}
-        return LocalSettings(self._places, draft=values, draft_secrets=draft.secrets)
 
     def _value(self, name: str, text: str) -> Any:
         """Return the value of typed text; raises Invalid if the setting must not have it."""
@@ -204,7 +176,7 @@ class LocalConfiguration:
         try:
             text = read_settings_file(path)
         except Invalid as error:
-            return [self._raised(error, path, 0)]
+            return [ConfigurationFault(path, 0, "", error.message, error.cure or "")]
         if text is None:
             if self._places.named and path == self._places.user:
                 raise NotFound(
@@ -223,7 +195,8 @@ class LocalConfiguration:
         try:
             dotenv_variables(self._places.data)
         except Invalid as error:
-            return [self._raised(error, self._places.data / ".env", 0)]
+            path = self._places.data / ".env"
+            return [ConfigurationFault(path, 0, "", error.message, error.cure or "")]
         return []
 
     def _faults_together(self) -> list[ConfigurationFault]:
@@ -231,16 +204,10 @@ class LocalConfiguration:
         try:
             self._check(self._local)
         except Invalid as error:
-            return [self._raised(error, *self._place_of(error.field or ""))]
+            name = error.field or ""
+            path, line = self._place_of(name)
+            return [ConfigurationFault(path, line, name, error.message, error.cure or "")]
         return []
-
-    def _raised(self, error: Invalid, path: Path, line: int) -> ConfigurationFault:
-        """Return an error as a fault, in the user's language where there are words for it."""
-        name, language = error.field or "", self._places.language
-        line = line or getattr(error, "line", 0)
-        words = raised_configuration_fault_texts(error, language)
-        what, cure = words or (error.message, error.cure or "")
-        return ConfigurationFault(path, line, name, what, cure)
 
     def _place_of(self, name: str) -> tuple[Path, int]:
         """Return the file and line that set a setting; line 0 if no file does."""
@@ -266,7 +233,7 @@ class LocalConfiguration:
     def _require_sound(self, path: Path, text: str) -> None:
         """Raise Invalid for a text that is no TOML: nothing is changed in a file that is broken."""
         for each in check_settings_text(text, ()).faults:
-            if each.problem.code.startswith("syntax"):
+            if each.problem.code == "syntax":
                 raise Invalid(
                     f"{path}:{each.line}: {self._error(each, None).message}",
                     cure="`opencrab config edit` opens the file",

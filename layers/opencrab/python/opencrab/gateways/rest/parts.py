@@ -188,7 +188,6 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/openapi.json",
     ),
     "installation.checks": ("/api/system/checks",),
-    "installation.settings": ("/api/settings",),
     "discord.setup": (
         "/api/discord",
         "/api/discord/commands",

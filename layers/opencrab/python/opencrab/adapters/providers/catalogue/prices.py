@@ -34,8 +34,6 @@ PROVIDERS = {
     "openrouter": "openrouter",
     "deepseek": "deepseek",
     "x-ai": "xai",
-    "mistral": "mistral",
-    "groq": "groq",
 }
 """Providers as the list names them, and as we do."""
 

@@ -6,7 +6,7 @@ _BY_NAME = {
     "data": "DIR",
     "directory": "DIR",
     "hours": "HOURS",
-    "interval": "SECONDS",
+    "interval": "MINUTES",
     "key": "KEY",
     "language": "LANGUAGE",
     "model": "MODEL",

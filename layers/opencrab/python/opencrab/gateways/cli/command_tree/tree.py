@@ -36,12 +36,6 @@ _ADMIN = (
 
 _TREE = (
     CommandNode(
-        "setup",
-        "Choose provider, models, budget and a first agent, and test them; run it again to change.",
-        "setup.setup:set_up",
-        section=_DAILY,
-    ),
-    CommandNode(
         "up",
         "Run OpenCrab on this computer.",
         "server.up:run_server_on_this_computer",
@@ -68,7 +62,6 @@ _TREE = (
             CommandNode("show", runs="agents.agents:show_agent"),
             CommandNode("edit", runs="agents.agents:edit_agent"),
             CommandNode("peers", runs="agents.peers:show_or_set_reach_of_agent"),
-            CommandNode("sampling", runs="agents.sampling:show_or_set_sampling_of_agent"),
             CommandNode("promises", runs="agents.peers:list_promises"),
             CommandNode("retire", runs="agents.agents:retire_agent"),
             CommandNode("analytics", runs="insight.analytics:show_analytics"),
@@ -180,10 +173,7 @@ _TREE = (
             CommandNode("check", runs="configuration.files:check_settings"),
             CommandNode("diff", runs="configuration.files:show_settings_difference"),
             CommandNode("path", runs="configuration.files:show_settings_paths"),
-            CommandNode("push", runs="configuration.deployed:push_settings"),
-            CommandNode("pull", runs="configuration.deployed:pull_settings"),
-            CommandNode("versions", runs="configuration.deployed:list_settings_versions"),
-            CommandNode("setup", runs="setup.setup:set_up", hidden=True),
+            CommandNode("setup", runs="configuration.setup:set_up"),
             CommandNode("schema", runs="configuration.files:print_settings_schema"),
         ),
         section=_DAILY,
@@ -283,12 +273,6 @@ _TREE = (
         "service",
         "Run OpenCrab in the background with systemd or launchd.",
         table="server.init_system:COMMANDS",
-        section=_OPERATION,
-    ),
-    CommandNode(
-        "upgrade",
-        "Bring the data folder to this version: check, back up, migrate, check again.",
-        "backup.upgrade:upgrade_data_folder",
         section=_OPERATION,
     ),
     CommandNode(

@@ -8,11 +8,7 @@ from typing import Any
 
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.exchange import TRIES
-from opencrab.gateways.cli.terminal.lines import (
-    draw_action_on_terminal,
-    draw_answered_line_on_terminal,
-    draw_speech_on_terminal,
-)
+from opencrab.gateways.cli.terminal.lines import draw_action_on_terminal, draw_speech_on_terminal
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -59,7 +55,7 @@ def insight_events_of_session(
             failures += 1
             if failures >= TRIES:
                 raise
-        pause(max(AGAIN_SECONDS, terminal.client.retry_seconds))
+        pause(AGAIN_SECONDS)
 
 
 def _newest(terminal: Terminal, session_id: str) -> int:
@@ -104,8 +100,6 @@ class EventPrinter:
             )
         else:
             agent = bool(metadata["fromAgent"])
-            answered = metadata.get("replyTo")
-            draw_answered_line_on_terminal(self._terminal, metadata["threadId"], answered)
             draw_speech_on_terminal(self._terminal, name, _join_deltas(pieces), kind, agent=agent)
 
 

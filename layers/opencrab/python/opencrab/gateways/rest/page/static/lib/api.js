@@ -1,19 +1,12 @@
 /** The REST API, called with the key that was typed in: the page has no other way to any data. */
 
-import { currentLanguage, hasText, text } from "./elements.js";
+import { currentLanguage, text } from "./elements.js";
 import { parseEvents } from "./events.js";
-
-/** What happened: in another language than English its kind, which is translated, and the API's own words. */
-function said(status, body) {
-  const told = body.detail ?? body.title ?? body.message ?? text("http_error", { status });
-  const kind = `problem_${body.code}`;
-  return currentLanguage() === "en" || !hasText(kind) ? told : text(kind, { told });
-}
 
 /** An error as the API tells it: what happened, and what to do about it. */
 export class Problem extends Error {
   constructor(status, body) {
-    super(said(status, body));
+    super(body.detail ?? body.title ?? body.message ?? text("http_error", { status }));
     this.status = status;
     this.code = body.code ?? "";
     this.cure = body.cure ?? "";
@@ -157,11 +150,11 @@ export class Api {
   }
 
   /** Events of a stream until it ends; `lastId` continues after the last event that was seen. */
-  async *events(path, lastId, signal, onRetry = (/** @type {number} */ _milliseconds) => {}) {
+  async *events(path, lastId, signal) {
     const headers = { Accept: "text/event-stream" };
     if (lastId !== null) headers["Last-Event-ID"] = String(lastId);
     const answer = await this.#fetch("GET", path, { headers, signal });
-    yield* parseEvents(answer.body, onRetry);
+    yield* parseEvents(answer.body);
   }
 
   /** The error that a stream ended with. */

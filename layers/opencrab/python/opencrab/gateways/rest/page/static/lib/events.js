@@ -1,10 +1,7 @@
 /** Server-sent events, read from `fetch`: EventSource cannot send the header with the key. */
 
-/**
- * Yield `{id, event, data}` of each event of a stream of bytes, wherever its chunks are cut.
- * `onRetry(milliseconds)` is told when the server wants to be asked again.
- */
-export async function* parseEvents(bytes, onRetry = (/** @type {number} */ _milliseconds) => {}) {
+/** Yield `{id, event, data}` of each event of a stream of bytes, wherever its chunks are cut. */
+export async function* parseEvents(bytes) {
   const reader = bytes.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   let fields = [];
@@ -16,9 +13,7 @@ export async function* parseEvents(bytes, onRetry = (/** @type {number} */ _mill
       rest = lines.pop() ?? "";
       for (const line of lines.map((each) => each.replace(/\r$/, ""))) {
         if (line !== "") {
-          const retry = /^retry: ?(\d+)$/.exec(line)?.[1];
-          if (retry === undefined) fields.push(line);
-          else onRetry(Number(retry));
+          fields.push(line);
           continue;
         }
         const event = eventOf(fields);
