@@ -16,15 +16,18 @@ FROM python:3.13-slim-bookworm
 
 # A number, so that an orchestrator can see that it is not root.
 RUN useradd --uid 10001 --no-create-home --home-dir /tmp opencrab \
-    && install --directory --owner opencrab --group opencrab --mode 700 /data
+    && install --directory --owner opencrab --group opencrab --mode 700 /data /keys
 COPY --from=build /opt/opencrab /opt/opencrab
 ENV PATH=/opt/opencrab/bin:$PATH \
     HOME=/tmp \
     LANG=C.UTF-8 \
     OPENCRAB_DATA=/data \
+    OPENCRAB_SECRETS_KEY_FILE=/keys/secrets.key \
     PYTHONUNBUFFERED=1
 USER 10001:10001
 WORKDIR /data
+# Stored keys of providers are in /data, and the key that decrypts them is not.
+VOLUME /keys
 VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \

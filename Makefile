@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money hostile worlds mutants bench bench-peers bench-web docs build validate deploy prices lock format
+.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money scale hostile worlds mutants bench bench-peers bench-web docs build validate deploy prices release lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Only prepares: the other targets do this themselves when they need it.
-setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready ## Install everything for development
+setup: .venv/.dev .venv-llama/.model .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready ## Install everything for development
 
 # Replaces its shell, so that signals reach OpenCrab itself.
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
@@ -82,6 +82,10 @@ crash: .venv/.dev ## Explore every crash point of a turn
 money: .venv/.dev ## Look for a cent beyond the budget
 	@$(BIN)/python -m tests.money.simulate $(ARGS)
 
+# Turns by the thousand on a table in memory, in time of its own; some minutes.
+scale: .venv/.dev ## Simulate turns that meet at one budget, before and after leases
+	@$(BIN)/python -m tests.scale.run $(ARGS)
+
 # Any action, any arguments, any order. 50,000 steps and the seeded bugs take some minutes.
 hostile: .venv/.dev ## Let a hostile model do what it likes
 	@$(BIN)/python -m tests.hostile.run $(ARGS)
@@ -122,7 +126,8 @@ build: .venv-sam/.ready ## Build the functions and layers for AWS
 validate: .venv/.dev .venv-template/.ready ## Check the templates, before and after the transform
 	@$(BIN)/python -m tests.template.validate $(ARGS)
 
-# Looks before it builds; asks only the first time. The owner's key stays on this computer.
+# Looks before it builds; asks only the first time. The owner's key stays on this computer. CONFIG=file is the
+# settings file to upload; else ~/.config/opencrab/aws-STAGE.toml, or config.toml beside it.
 deploy: .venv-sam/.ready $(RUNNABLE) ## Build and deploy to AWS (ARGS="--stage prod")
 	@.venv-sam/bin/python -m infra.deploy --check $(ARGS)
 	@$(MAKE) --no-print-directory build ARGS=
@@ -132,6 +137,10 @@ deploy: .venv-sam/.ready $(RUNNABLE) ## Build and deploy to AWS (ARGS="--stage p
 # `make lock` fetches a newer one.
 prices: .venv-prices/.ready ## Write config/models.json, the public prices of models
 	@.venv-prices/bin/python -m infra.prices
+
+# Sets the version, writes what it stores (tests/stored) and closes the changelog; tags and pushes nothing.
+release: .venv/.dev ## Prepare a release (ARGS=0.3.0)
+	@$(BIN)/python -m tests.stored --release "$(ARGS)"
 
 # Changes the files in place, as editors and the commit hook do.
 format: .venv/.dev ## Format the code and fix what can be fixed
@@ -177,6 +186,12 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 
 .venv-%/.ready: requirements/%.txt
 	$(call install,.venv-$*,$<)
+	@touch $@
+
+# The model is made of our own pages, in English and Japanese: which, tests/llama/model/corpus.py says.
+.venv-llama/.model: .venv-llama/.ready $(wildcard tests/llama/model/*.py tests/llama/model/*.jinja)
+	@echo "making a language model for the tests"
+	@.venv-llama/bin/python -m tests.llama.model.build .venv-llama/model.gguf
 	@touch $@
 
 # For tests of the page in a browser and the types of its modules alone: without Node, or where npm

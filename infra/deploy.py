@@ -6,14 +6,11 @@ was told it keeps itself: SAM is told only what changes, and reads nothing that 
 """
 
 import argparse
-import hashlib
 import json
 import os
 import re
-import secrets
 import shlex
 import shutil
-import string
 import subprocess
 import sys
 import tomllib
@@ -21,8 +18,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from infra.advice import advise, check_id_lists
+from infra.owner_key import OwnerKey, checked_owner_key, make_owner_key
 from infra.page import clear_page, describe_page, publish_page
 from infra.place import Installation, Place, Unready
+from infra.settings_file import settings_file_to_upload, upload_settings_file
+from infra.upgrade import upgrade_data
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = Path(".aws-sam") / "build" / "template.yaml"
@@ -33,10 +34,7 @@ RESERVED = frozenset({"default", "global"})
 UNSAVED = "not-saved"
 CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")
 
-_ALPHABET = string.ascii_letters + string.digits
-_KEY_LENGTH = 43
-_SHORTEST_KEY = 16
-_SENDABLE = re.compile(r"[!-~]+")
+_FIXED_QUEUE = re.compile(r"/opencrab-([a-z][a-z0-9]{0,15})-turns\.fifo$")
 _OWN_OPTIONS = {"Stage": "--stage", "OwnerKeyHash": "--new-owner-key"}
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9]*)=(.*)", re.DOTALL)
 
@@ -50,19 +48,7 @@ class Wish:
     check: bool
     new_owner_key: bool
     keys: Path
-
-
-@dataclass(frozen=True)
-class OwnerKey:
-    """The owner's key; without a path it came from the environment."""
-
-    secret: str
-    path: Path | None
-
-    @property
-    def digest(self) -> str:
-        """What is deployed of it."""
-        return hashlib.sha256(self.secret.encode()).hexdigest()
+    config: str = ""
 
 
 class Deployment:
@@ -79,6 +65,7 @@ class Deployment:
         place = self.installation.place()
         sam = self.sam()
         self.check_settings()
+        settings = settings_file_to_upload(self.wish.stage, self.wish.config, self.environ)
         if self.wish.check:
             return 0
         if not (self.folder / BUILT).is_file():
@@ -98,8 +85,10 @@ class Deployment:
             if outputs is None:
                 raise Unready("nothing was deployed", "run `make deploy` again and say y")
             self.check_stage(place, outputs)
-            self.say_next(place, outputs, key, self.installation.key_path(place, account))
+            said = upload_settings_file(place, outputs, settings)
+            self.say_next(place, outputs, key, self.installation.key_path(place, account), said)
             publish_page(place, outputs)
+            _say(*upgrade_data(place, self.wish.stage))
         elif fresh:
             again = shlex.join([sam, "delete", *place.options])
             _say("", "before the next attempt, remove what a failed first one left:", f"  {again}")
@@ -117,6 +106,7 @@ class Deployment:
         """See that the template has what is to be set; raises Unready, naming the first other."""
         if not self.wish.settings:
             return
+        check_id_lists(self.wish.settings)
         text = (self.folder / "template.yaml").read_text(encoding="utf-8")
         section = re.search(r"^Parameters:\n((?:[ #].*\n|\n)*)", text, re.M)
         known = re.findall(r"^  (\w+):", section[1] if section else "", re.M)
@@ -148,11 +138,13 @@ class Deployment:
 
     def check_stage(self, place: Place, outputs: Mapping[str, str]) -> None:
         """See that the stack is of this stage: SAM lets people type another."""
-        queue = outputs.get("TurnsQueueUrl", "").rpartition("/")[2]
-        if queue not in {"", f"opencrab-{self.wish.stage}-turns.fifo"}:
+        # Stacks of releases before 0.2.0 tell their stage by the name of a queue only.
+        queue = _FIXED_QUEUE.search(outputs.get("TurnsQueueUrl", ""))
+        stage = outputs.get("Stage") or (queue[1] if queue else self.wish.stage)
+        if stage != self.wish.stage:
             raise Unready(
-                f"the stack {place.stack!r} is not of the stage {self.wish.stage!r}: "
-                f"it has the queue {queue!r}",
+                f"the stack {place.stack!r} is not of the stage {self.wish.stage!r}, "
+                f"but of {stage!r}",
                 "name its stage with --stage; if it is new and should have another, remove it "
                 "(docs/how-to/delete-a-deployment.md) and press Enter when SAM asks for Stage",
             )
@@ -171,11 +163,12 @@ class Deployment:
             return None
         given = self.environ.get("OPENCRAB_OWNER_KEY")
         if given:
-            return OwnerKey(_checked(given, "OPENCRAB_OWNER_KEY"), None)
+            return OwnerKey(checked_owner_key(given, "OPENCRAB_OWNER_KEY"), None)
         if path.exists():
             path.chmod(0o600)
-            return OwnerKey(_checked(path.read_text(encoding="utf-8").strip(), str(path)), path)
-        return OwnerKey(_kept(path), path)
+            kept = path.read_text(encoding="utf-8").strip()
+            return OwnerKey(checked_owner_key(kept, str(path)), path)
+        return OwnerKey(make_owner_key(path), path)
 
     def options(
         self, place: Place, key: OwnerKey | None, *, fresh: bool, interactive: bool
@@ -226,7 +219,12 @@ class Deployment:
         )
 
     def say_next(
-        self, place: Place, outputs: Mapping[str, str], key: OwnerKey | None, path: Path
+        self,
+        place: Place,
+        outputs: Mapping[str, str],
+        key: OwnerKey | None,
+        path: Path,
+        settings: str,
     ) -> None:
         """The address, and what to do before the first question."""
         stage, url = self.wish.stage, outputs.get("ApiUrl", "(see the stack's outputs)")
@@ -235,9 +233,11 @@ class Deployment:
         if key is None and not path.exists():
             where = "not on this computer, and unchanged"
         _say("", f"OpenCrab is deployed: {url}", f"  owner's key  {where}")
+        if settings:
+            _say(f"  settings     {settings}")
         if "WebSocketUrl" in outputs:
             _say(f"  live         {outputs['WebSocketUrl']}")
-        _say(*describe_page(outputs))
+        _say(*describe_page(outputs), *advise(place, outputs))
         _say("", "next")
         self.say_model_key(place, outputs)
         read = (
@@ -292,14 +292,14 @@ class Deployment:
 def main(arguments: Sequence[str], environ: Mapping[str, str], folder: Path = ROOT) -> int:
     """Deploy, or say what is missing; the exit code."""
     try:
-        wish = _wish(arguments)
+        wish = _wish(arguments, environ.get("CONFIG", ""))
         return Deployment(wish, folder, environ).run(interactive=sys.stdin.isatty())
     except Unready as unready:
         sys.stderr.write(f"deploy: {unready}\n  → {unready.cure}\n")
         return 1
 
 
-def _wish(arguments: Sequence[str]) -> Wish:
+def _wish(arguments: Sequence[str], config: str) -> Wish:
     parser = argparse.ArgumentParser(prog="make deploy", description="Deploy OpenCrab to AWS.")
     parser.add_argument("--stage", default="main", help="name of the installation (main)")
     parser.add_argument(
@@ -317,6 +317,7 @@ def _wish(arguments: Sequence[str]) -> Wish:
         default=Path.home() / ".opencrab",
         help="folder of the owners' keys and of what SAM saves (~/.opencrab)",
     )
+    parser.add_argument("--config", default=None, metavar="FILE", help="settings file to upload")
     given = parser.parse_args(arguments)
     if not STAGE.fullmatch(given.stage) or given.stage in RESERVED:
         raise Unready(
@@ -338,7 +339,8 @@ def _wish(arguments: Sequence[str]) -> Wish:
                 "write NAME=VALUE with the name of a parameter",
             )
         settings[setting[1]] = setting[2]
-    return Wish(given.stage, settings, given.check, given.new_owner_key, given.keys.absolute())
+    keys, config = given.keys.absolute(), given.config or config
+    return Wish(given.stage, settings, given.check, given.new_owner_key, keys, config)
 
 
 def _key_variable(provider: str) -> str | None:
@@ -353,25 +355,6 @@ def _token_place(stage: str, outputs: Mapping[str, str]) -> str:
     if "SecretArn" in outputs:
         return f"field DISCORD_TOKEN of the secret {outputs['SecretArn']}"
     return f"/opencrab/{stage}/DISCORD_TOKEN, a SecureString of Systems Manager"
-
-
-def _checked(secret: str, place: str) -> str:
-    if len(secret) < _SHORTEST_KEY or not _SENDABLE.fullmatch(secret):
-        raise Unready(
-            f"the owner's key in {place} is too weak, or cannot be sent in a header",
-            f"use at least {_SHORTEST_KEY} random ASCII characters without spaces",
-        )
-    return secret
-
-
-def _kept(path: Path) -> str:
-    """A new key, written where only this user can read it."""
-    secret = "oc_" + "".join(secrets.choice(_ALPHABET) for _ in range(_KEY_LENGTH))
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(f"{secret}\n")
-    return secret
 
 
 def _say(*lines: str) -> None:

@@ -18,7 +18,7 @@ define compile
 	@set -eu; \
 	for python in $(LAMBDA_PYTHON) python3 $(PYENV_PYTHONS); do \
 	  if [ "$$python" = "$(HOST_PYTHON)" ] || "$$python" -c '$(IS_3_13)' >/dev/null 2>&1; then \
-	    exec "$$python" -m compileall -q --invalidation-mode unchecked-hash \
+	    PYTHONNODEBUGRANGES=1 exec "$$python" -m compileall -q --invalidation-mode unchecked-hash \
 	      -s "$(ARTIFACTS_DIR)" -p /opt "$(1)"; \
 	  fi; \
 	done; \

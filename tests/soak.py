@@ -23,6 +23,7 @@ COUNTS: dict[str, tuple[int, int]] = {
     "strange addresses": (200, 5_000),
     "text fields of actions": (10, 130),
     "random actions with keys": (10_000, 100_000),
+    "lines of a session that a small real model summarises": (16, 64),
 }
 """What is counted: the share, and the whole."""
 

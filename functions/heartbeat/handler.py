@@ -5,6 +5,10 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
+from opencrab.bootstrap.aws.cold_start import prepare_cold_start  # noqa: E402
+
+prepare_cold_start()
+
 from opencrab.bootstrap.aws.functions import lambda_turn_worker  # noqa: E402
 
 _worker = lambda_turn_worker()
@@ -13,9 +17,7 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Run the heartbeats of one SQS batch, or one sweep when an EventBridge rule invokes it."""
-    return (
-        _worker.run_heartbeats(event, context)
-        if "Records" in event
-        else _worker.sweep(event, context)
-    )
+    """Run the heartbeats of one SQS batch, one sweep for EventBridge, or a deployment's upgrade."""
+    if "Records" in event:
+        return _worker().run_heartbeats(event, context)
+    return (_worker().upgrade if "upgrade" in event else _worker().sweep)(event, context)

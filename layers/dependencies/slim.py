@@ -1,7 +1,8 @@
-"""Takes out of botocore's data what we never call: it is read, and parsed, at every cold start.
+"""Takes out of botocore what we never call: it is loaded, read and parsed at every cold start.
 
 `python slim.py FOLDER`, the folder that holds botocore. Of some 400 services those stay that we
 call and those that find credentials; of their descriptions, everything but the words for people.
+The code that writes docstrings of clients goes as well: it loads parsers of HTML and XML.
 """
 
 import gzip
@@ -22,6 +23,18 @@ ENDPOINTS = (SERVICES - {"apigatewaymanagementapi", "sso", "sso-oidc"}) | {
 }
 """As botocore's list of endpoints names them."""
 
+DOCSTRINGS = '''"""Docstrings of clients, left out of this layer."""
+
+
+class ClientMethodDocstring(str):
+    def __new__(cls, *args, **kwargs):
+        return super().__new__(cls)
+
+
+PaginatorDocstring = WaiterDocstring = ClientMethodDocstring
+'''
+"""What botocore's clients, paginators and waiters take of `botocore.docs.docstring`."""
+
 WORDS = {"documentation", "documentationUrl"}
 EXAMPLES = "examples-1.json"
 
@@ -40,6 +53,17 @@ def slim(data: Path) -> None:
             told = json.load(file)
         with gzip.GzipFile(description, "wb", mtime=0) as file:
             file.write(_compact(without_words(told)).encode())
+
+
+def leave_out_docstrings(docs: Path) -> None:
+    """Empty botocore's package `docs` but for its `utils`, which its handlers need."""
+    for each in docs.iterdir():
+        if each.is_dir():
+            shutil.rmtree(each)
+        elif each.name != "utils.py":
+            each.unlink()
+    (docs / "__init__.py").write_text("")
+    (docs / "docstring.py").write_text(DOCSTRINGS)
 
 
 def without_others(endpoints: dict[str, Any]) -> dict[str, Any]:
@@ -68,4 +92,6 @@ def _compact(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    slim(Path(sys.argv[1]) / "botocore" / "data")
+    botocore = Path(sys.argv[1]) / "botocore"
+    slim(botocore / "data")
+    leave_out_docstrings(botocore / "docs")

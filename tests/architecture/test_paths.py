@@ -34,8 +34,11 @@ DOCUMENTS = sorted(
 
 
 def named_in(text: str) -> Iterator[str]:
-    """Every path of a folder, a module or something in a module that a text names."""
-    return (found[1] for found in NAMED.finditer(text))
+    """Every path of a folder, a module or something in a module that a text names.
+
+    What a version follows after `@` is an action of GitHub's.
+    """
+    return (found[1] for found in NAMED.finditer(text) if text[found.end(1)] != "@")
 
 
 def is_there(named: str, folder: Path) -> bool:

@@ -36,7 +36,7 @@ from opencrab.ports.turn.action import one_line
 from tests.bench.standard import SAID, Installation, installation
 from tests.bench.units import Charge
 
-WRITE_UNITS = 60
+WRITE_UNITS = 51
 MEASURING = 6
 """Write units that measuring adds to a turn: a count for each of two calls, and its signals."""
 
@@ -48,8 +48,11 @@ READ_UNITS = 10
 to look for a stop before the tool calls of an answer that took long."""
 
 HISTORIES = (10, 1_000, 10_000)
-BEATS = 60
-"""As many as an agent has in an hour, a few more or less."""
+BEAT_SECONDS = 60 * DEFAULT_SECONDS
+"""An idle agent's goals are reviewed each hour; heartbeats in between are skipped."""
+
+LEASE = 3
+"""Write units of a worker's first turn: its budget leases are filled, and listed for the sweep."""
 
 AHEAD_SECONDS = 30
 INSTRUCTIONS = "庭の花と家族の予定に気をくばり、知らせることがあるときだけ話す。"
@@ -105,19 +108,6 @@ class Beat:
     sent: int
 
 
-@dataclass(frozen=True)
-class Beating:
-    """A beat of an agent that has nothing to do, and the one of each hour that looks closer."""
-
-    usual: Beat
-    closer: Beat
-
-    @property
-    def reads(self) -> float:
-        """Read units of one beat, on average."""
-        return (self.usual.reads * (BEATS - 1) + self.closer.reads) / BEATS
-
-
 def bills(language: Language, lines: int) -> Bills:
     """Turns that overwrite a file, in a session with so much history."""
     with installation() as home:
@@ -144,8 +134,8 @@ def around() -> Around:
         return Around(*_read(home, runtime, turn))
 
 
-def beating() -> Beating:
-    """Beats of an agent that may want something, and does not, with the sweep's part in them."""
+def beating() -> Beat:
+    """A beat of an agent that may want something, and does not, with the sweep's part in it."""
     with installation() as home:
         worker = home.worker()
         agent = home.home.agents.get(home.agent(Language.JA)).agent
@@ -157,9 +147,9 @@ def beating() -> Beating:
         home.meter.taken()
         sweep_heartbeats(worker)
         standing = home.meter.reads
-        usual = _beat(home, worker, saved.id, standing)
-        assert usual == _beat(home, worker, saved.id, standing)
-        return Beating(usual, [_looked(home, worker, standing) for _ in range(2)][-1])
+        beats = [_beat(home, worker, saved.id, standing) for _ in range(4)]
+        assert beats[-1] == beats[-2], "each reviews the agent's goals"
+        return beats[-1]
 
 
 def _has_done_what_it_was_asked(home: Installation, worker: Runtime, profile: Profile) -> None:
@@ -195,15 +185,6 @@ def night_look() -> float:
             == 0
         )
         return home.meter.reads
-
-
-def _looked(home: Installation, worker: Runtime, standing: float) -> Beat:
-    """The first beat after an hour without any, which the sweep itself decides."""
-    home.clock.advance(BEATS * DEFAULT_SECONDS)
-    home.meter.taken()
-    found = sweep_heartbeats(worker)
-    assert (found.idle, found.turns) == (1, 0)
-    return Beat(home.meter.writes, home.meter.reads - standing, found.queued)
 
 
 def _beat(home: Installation, worker: Runtime, agent_id: str, standing: float) -> Beat:

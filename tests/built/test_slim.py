@@ -4,12 +4,22 @@ import gzip
 import importlib.util
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from tests.conftest import ROOT
+
+
+def only_sqs(folder: str, names: list[str]) -> set[str]:
+    """Leave out other services' descriptions, which are large."""
+    if Path(folder).name != "data":
+        return set()
+    return {name for name in names if (Path(folder) / name).is_dir() and name != "sqs"}
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +82,38 @@ def test_a_folder_of_data_is_made_slim(program: ModuleType, tmp_path: Path) -> N
     assert left == ["endpoints.json", "sqs/2012-11-05/service-2.json.gz"]
     with gzip.open(tmp_path / left[1], "rt", encoding="utf-8") as file:
         assert json.load(file) == {"metadata": {"id": "蟹"}, "documentation": ""}
+
+
+def test_docstrings_of_clients_go_and_what_handlers_need_stays(
+    program: ModuleType, tmp_path: Path
+) -> None:
+    found = importlib.util.find_spec("botocore")
+    assert found is not None
+    assert found.submodule_search_locations is not None
+    copied = tmp_path / "botocore"
+    shutil.copytree(found.submodule_search_locations[0], copied, ignore=only_sqs)
+    program.leave_out_docstrings(copied / "docs")
+    assert sorted(path.name for path in (copied / "docs").glob("*.py")) == [
+        "__init__.py",
+        "docstring.py",
+        "utils.py",
+    ]
+    script = """
+import sys
+import botocore.session
+client = botocore.session.Session().create_client(
+    "sqs", region_name="r-1", aws_access_key_id="a", aws_secret_access_key="b"
+)
+print(botocore.__file__, client.meta.method_to_api_mapping["send_message"])
+print(client.get_paginator("list_queues").__class__.__name__, "html.parser" in sys.modules)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    first, second = ran.stdout.splitlines() or [ran.stderr, ""]
+    assert first == f"{copied / '__init__.py'} SendMessage"
+    assert second == "SQS.Paginator.ListQueues False"

@@ -110,6 +110,25 @@ def test_an_agent_from_the_wheel_writes_a_file(
 
 
 @pytest.mark.slow
+def test_the_setup_from_the_wheel_runs_opencrab_and_creates_an_agent(
+    installed: Installed, tmp_path: Path
+) -> None:
+    args = ("--provider", "scripted", "--agent", "すみれ", "--yes", "--json")
+    ran = subprocess.run(
+        [str(installed.command), "setup", *args],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": os.defpath, "HOME": str(tmp_path)},
+        cwd=tmp_path,
+    )
+    assert ran.returncode == 0, ran.stderr
+    done = json.loads(ran.stdout)
+    assert (done["provider"], done["agent"]) == ("scripted", "すみれ")
+    assert (tmp_path / ".local" / "share" / "opencrab" / "opencrab.db").is_file()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "line"), [("en", "database: sound"), ("ja", "問題ありません")]
 )

@@ -10,9 +10,10 @@ from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Queue
-from tests.aws import aws_queues
-from tests.aws_home import aws_home
+from tests.aws import account, aws_queues
+from tests.aws_home import aws_home, home_in
 from tests.older_file import make_older_file
+from tests.scale.dynamodb import MemoryTable
 
 OpenHome = Callable[[Path, FakeClock], AbstractContextManager[Home]]
 """Opens an empty home in a folder of its own, and closes it."""
@@ -54,6 +55,13 @@ def aws(_folder: Path, clock: FakeClock) -> Iterator[Home]:
 
 
 @contextmanager
+def aws_in_memory(_folder: Path, clock: FakeClock) -> Iterator[Home]:
+    """The home on AWS, on the table in memory that simulations of scale use."""
+    with account(clock) as opened:
+        yield home_in(opened, clock, dispatch=MemoryTable())
+
+
+@contextmanager
 def sqlite_queues(folder: Path, clock: FakeClock) -> Iterator[tuple[Queue, Queue]]:
     """The queues of the local home."""
     with sqlite(folder, clock) as home:
@@ -67,9 +75,12 @@ def sqs(_folder: Path, clock: FakeClock) -> Iterator[tuple[Queue, Queue]]:
         yield queues
 
 
-HOMES: tuple[OpenHome, ...] = (sqlite, older_sqlite, aws)
+HOMES: tuple[OpenHome, ...] = (sqlite, older_sqlite, aws, aws_in_memory)
 DISTINCT_HOMES: tuple[OpenHome, ...] = (sqlite, aws)
 """Homes with code of their own: nothing above its adapter sees how an SQLite file is laid out."""
+
+STREAMED: tuple[OpenHome, ...] = (sqlite, older_sqlite, aws)
+"""Homes that tell what changed in them; the table in memory has no stream."""
 
 FOLLOWED: tuple[OpenHome, ...] = (sqlite,)
 """Homes whose feed can be read; elsewhere changes are pushed to functions."""

@@ -5,6 +5,7 @@ import pytest
 from opencrab.domain.agents.agent import AgentStatus, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.models.routing import ReasoningEffort, Sampling, Use
 from opencrab.ports.home import Home
 from tests.contract.example import later, profile
 from tests.contract.waiting import at_once, eventually
@@ -118,3 +119,13 @@ def test_a_page_shows_an_agent_as_it_was_saved(home: Home) -> None:
     created = home.agents.create(profile())
     saved = home.agents.save(created.agent.replaced(status=AgentStatus.RETIRED))
     eventually(lambda: [one.agent for one in home.agents.page(after=None, limit=9)], [saved])
+
+
+def test_sampling_is_stored_with_its_agent_and_only_where_it_was_set(home: Home) -> None:
+    created = home.agents.create(profile())
+    # A release without sampling reads every agent that has none.
+    assert "sampling" not in created.agent.model_dump_json()
+    own = {Use.CONVERSATION: Sampling(temperature=0.2, reasoning_effort=ReasoningEffort.HIGH)}
+    changed = created.agent.replaced(llm=created.agent.llm.replaced(sampling=own))
+    home.agents.save(changed)
+    eventually(lambda: home.agents.get("hana").agent.llm.sampling, own)

@@ -230,3 +230,18 @@ def test_a_scan_reads_only_lines_and_documents_that_can_match(home: Home, text: 
     (later_part,) = scan.lines({"s1": 3}, words)
     assert [each.sequence for each in later_part.lines] == [5]
     assert list(scan.lines({"s1": 5}, words)) == []
+
+
+def test_a_scan_may_leave_out_documents_that_were_there_before_a_moment(home: Home) -> None:
+    scan = home.eraser.scan
+    if scan is None:
+        return
+    words = StoredTextFilter((), ["moonlit otter"])
+    told = [new_fact("a1", "memory", f"0{n}", wish(reason="Moonlit OTTER")) for n in range(3)]
+    home.facts.commit(told[0])
+    before = scan.moment()
+    assert list(scan.documents("a1", "memory", words, since=before)) == []
+    home.facts.commit(told[1], new_fact("a1", "memory", "05", wish(reason="another")))
+    home.facts.commit(told[2], new_fact("a2", "memory", "06", wish(reason="moonlit otter")))
+    assert list(scan.documents("a1", "memory", words, since=before)) == ["01", "02"]
+    assert list(scan.documents("a1", "memory", words)) == ["00", "01", "02"]

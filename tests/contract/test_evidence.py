@@ -1,9 +1,17 @@
 """Evidence is read at once: a closed day counts once, and days since are told one by one."""
 
-from opencrab.domain.document import new_fact
+from datetime import UTC, datetime, timedelta
+
+from opencrab.domain.document import Document, new_fact
+from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
+from opencrab.domain.learning.signals import SIGNALS, ServedCalls, TurnSignals
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.models.routing import Use
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.learning import StoredEvidence, load_learning_data
+from opencrab.ports.learning import StoredEvidence, load_current_learning_data, load_learning_data
 
 CLOSED, OPEN = "2026-11-20", "2026-11-21"
 
@@ -33,3 +41,64 @@ def test_what_is_closed_is_known_to_its_last_day(home: Home) -> None:
     closed = ClosedEvidence(closed_to=CLOSED, evidence=turns(5))
     home.facts.commit(new_fact("mika", EVIDENCE, STANDING, closed))
     assert load_learning_data(home.facts, "mika") == StoredEvidence(turns(5), {}, CLOSED)
+
+
+NOW = datetime(2026, 11, 22, 15, tzinfo=UTC)
+MODEL = "scripted:rules"
+
+
+def ended(turn: str, at: datetime) -> Document:
+    served = ServedCalls(model=MODEL, purpose=Use.CONVERSATION, task_type="chat", chosen_by="use")
+    told = TurnSignals(
+        turn_id=turn,
+        session_id="s1",
+        at=at,
+        trigger=Trigger.MESSAGE,
+        status=TurnStatus.COMPLETED,
+        served=(served,),
+    )
+    return new_fact("mika", SIGNALS, told.id, told)
+
+
+def opinion(turn: str, at: datetime, outcome: Outcome) -> Document:
+    made = Experience(
+        id=new_ulid(int(at.timestamp() * 1_000), turn.encode().ljust(10)[:10]),
+        at=at,
+        experience="こんにちは",
+        outcome=outcome,
+        lesson="よい",
+        about_turn=turn,
+        from_person="owner",
+    )
+    return new_fact("mika", EXPERIENCE, made.id, made)
+
+
+def test_what_is_said_now_of_a_turn_of_today_is_known_now(home: Home) -> None:
+    early, late = NOW - timedelta(days=1), NOW - timedelta(hours=1)
+    home.facts.commit(new_fact("mika", EVIDENCE, OPEN, turns(1)), ended("t1", early))
+    assert load_current_learning_data(home.facts, "mika", NOW).evidence.judged == 0
+    home.facts.commit(ended("t2", late), opinion("t2", late, Outcome.SUCCESS))
+    # Of yesterday's turn somebody says so today.
+    home.facts.commit(opinion("t1", early, Outcome.FAILURE))
+    found = load_current_learning_data(home.facts, "mika", NOW)
+    assert (found.as_of, sorted(found.open)) == ("2026-11-22", [OPEN, "2026-11-22"])
+    assert (found.evidence.turns, found.evidence.judged) == (2, 2)
+    known = found.evidence.models[f"conversation/chat/{MODEL}"].quality
+    assert (known.n, known.mean) == (2, 0.5)
+    # Nothing was stored: the nightly review does that.
+    assert load_learning_data(home.facts, "mika").as_of == OPEN
+
+
+def test_closed_days_are_not_counted_again(home: Home) -> None:
+    home.facts.commit(
+        new_fact("mika", EVIDENCE, STANDING, ClosedEvidence(closed_to=OPEN, evidence=turns(5))),
+        ended("t1", NOW - timedelta(days=1)),
+        ended("t2", NOW - timedelta(days=30)),
+    )
+    found = load_current_learning_data(home.facts, "mika", NOW)
+    assert (found.evidence, found.as_of) == (turns(5), OPEN)
+
+
+def test_a_day_whose_turns_are_gone_is_as_it_was_stored(home: Home) -> None:
+    home.facts.commit(new_fact("mika", EVIDENCE, OPEN, turns(3)))
+    assert load_current_learning_data(home.facts, "mika", NOW).evidence == turns(3)

@@ -29,7 +29,7 @@ from tests.contract.example import (
     turn,
 )
 from tests.contract.following import feed_of, told
-from tests.contract.homes import FOLLOWED
+from tests.contract.homes import FOLLOWED, STREAMED, OpenHome
 from tests.contract.waiting import PATIENCE_SECONDS, at_once
 
 ANYTHING = Identity(name="花")
@@ -125,6 +125,13 @@ def test_a_refused_change_is_not_told(home: Home) -> None:
     with pytest.raises(Superseded):
         home.journal.commit(ending(current, TurnStatus.FAILED, lines=(line(),)))
     assert told(home) == fed
+
+
+@pytest.fixture(params=STREAMED, ids=lambda opens: opens.__name__)
+def opens(request: pytest.FixtureRequest) -> OpenHome:
+    """How to open a home that has a stream."""
+    found: OpenHome = request.param
+    return found
 
 
 @pytest.fixture(params=FOLLOWED, ids=lambda opens: opens.__name__)

@@ -8,6 +8,7 @@ from opencrab.domain.conversation.message import DeliveryState
 from opencrab.domain.learning.signals import SIGNALS, TurnSignals
 from tests.crash.outside import TEAR
 from tests.crash.rest import ENDS, Json, Rest
+from tests.crash.sums import costs_by_model, most_left_unused
 from tests.crash.world import Cast, World, agent_ids
 
 Write = tuple[bytes, bool]
@@ -282,9 +283,10 @@ def _money(world: World, rest: Rest) -> Iterator[str]:
         records = rest.records[turn_id].values()
         if sum(record.get("cost", 0) for record in records) != turn["spent"]:
             yield f"turn {turn_id} spent {turn['spent']}, its results cost another sum"
-    if +spent != +rest.drawn:
+    unused = most_left_unused(world)
+    if any(not 0 <= rest.drawn[scope] - spent[scope] <= unused for scope in rest.drawn | spent):
         yield f"budgets have {dict(rest.drawn)} drawn, the turns hold {dict(spent)}"
-    kept = _costs(rest)
+    kept = costs_by_model(rest)
     for model, charged in world.provider.bill.charged.items():
         if charged > kept[model]:
             yield f"{model} charged {charged}, the journal knows of {kept[model]}"
@@ -294,17 +296,6 @@ def _money(world: World, rest: Rest) -> Iterator[str]:
     lost, faults = lost_calls(world, rest), world.scheduler.faults
     if lost > faults:
         yield f"{lost} extra model calls for {faults} faults"
-
-
-def _costs(rest: Rest) -> Counter[str]:
-    """What the journal says that the calls of each model cost."""
-    costs: Counter[str] = Counter()
-    for records in rest.records.values():
-        asked = {r["n"]: r["model"] for r in records.values() if r["kind"] == "model_intent"}
-        for record in records.values():
-            if record["kind"] == "model_result":
-                costs[asked[record["n"]]] += record["cost"]
-    return costs
 
 
 def _ledger(world: World, rest: Rest) -> Iterator[str]:

@@ -1,13 +1,15 @@
-"""Everything that is stored after a run, as plain JSON."""
+"""Everything that is stored after a run, as plain JSON, once all leases of budgets have ended."""
 
 import json
 from collections import Counter, defaultdict
+from datetime import timedelta
 from typing import Any
 
 from opencrab.domain.errors import NotFound
 from tests.crash.world import World
 
 Json = dict[str, Any]
+_LEASES_END = timedelta(days=1)
 ENDS = frozenset({"completed", "idle", "stopped", "exhausted", "failed"})
 
 
@@ -25,6 +27,7 @@ class Rest:
         self.drawn: Counter[str] = Counter()
         self.due = 0
         self.dead = 0
+        world.raw.budgets.return_unspent(world.clock.now() + _LEASES_END)
         self.queued = world.ground.queued()
         for pk, sk, body in world.ground.items():
             kind, _, name = pk.partition("#")

@@ -113,11 +113,12 @@ class SqliteGround:
 
     def awaited(self) -> Awaited:
         with self.database.read_transaction() as items:
-            visible = items.execute("SELECT visible_at FROM queue").fetchall()
+            visible = dict(items.execute("SELECT position, visible_at FROM queue"))
             rows = items.execute("SELECT due_list, due_at, body FROM item WHERE due_list>''")
             due = [_lapse(*row) for row in rows]
-        held = (each.until for each in self._taken())
-        return Awaited((*(at or 0 for (at,) in visible), *held), tuple(due))
+        # Who died with a message that another worker then ended holds nothing: nobody waits for it.
+        held = (each.until for each in self._taken() if each.position in visible)
+        return Awaited((*(at or 0 for at in visible.values()), *held), tuple(due))
 
     def has_work(self, queue: str) -> bool:
         visible_at = cast(SqliteQueue, getattr(self.home, queue)).next_visible_at()

@@ -128,6 +128,7 @@ CALLS: dict[str, tuple[Call, ...]] = {
     "invite_to_discussion": (
         ("invite_to_discussion", {"agents": ["Ken"], "subject": "潮", "message": "満潮は?"}),
     ),
+    "send_message": (("send_message", {"to": "agents", "content": "満潮は6時"}),),
     "ask_for_help": (("ask_for_help", {"text": "潮の表がほしい"}),),
     "offer": (("offer", {"text": "地図があります"}),),
     "read_notices": (("offer", {"text": "地図"}), ("read_notices", {})),

@@ -112,13 +112,13 @@ def test_a_file_of_any_bytes_comes_back_as_it_was_sent(stack: Stack) -> None:
     assert stack.ask("GET", path).status == 404
 
 
-def test_events_end_by_themselves_and_say_when_to_come_again(stack: Stack) -> None:
+def test_events_answer_at_once_and_say_when_to_come_again(stack: Stack) -> None:
     session = stack.session(stack.agent("Rin"))
     stack.say(session, "say hello")
     answer = stack.ask("GET", f"/sessions/{session}/events?after=0")
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("text/event-stream")
-    assert 15 < answer.seconds < 25
+    assert answer.seconds < 15
     told = answer.body.decode()
     assert told.startswith("retry: ")
     data = [json.loads(row[6:]) for row in told.splitlines() if row.startswith("data: ")]

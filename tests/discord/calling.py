@@ -10,7 +10,7 @@ from tests.discord.fake import FakeDiscord
 from tests.discord.request import BASE
 from tests.discord.state import Interaction
 
-AGENT = "DiscordBot (https://github.com/opencrab/opencrab, 0.1.0)"
+AGENT = "DiscordBot (https://github.com/opencrab/opencrab, 0.2.0)"
 SILENT: dict[str, Any] = {"allowed_mentions": {"parse": []}}
 
 

@@ -14,7 +14,7 @@ SHELLS = ("", "console", "sh")
 _FENCE = re.compile(r"^( *)```(\w*)")
 _NAME = "opencrab"
 _INNER = re.compile(r"\$\((opencrab [^()|]*)")
-_ENDS = {"|", "||", "&&", ";", "&"}
+_ENDS = {"<", "|", "||", "&&", ";", "&"}
 _CONTINUED = re.compile(r"\s*\\\n\s*")
 _GAP = re.compile(r"\s{2,}")
 _SET = re.compile(r"[A-Z_]+=.*")

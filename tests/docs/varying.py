@@ -18,6 +18,7 @@ _VARYING = (
     (re.compile(r"\b\d+(\.\d+)? (ms|s|秒)(?![a-z])"), r"<n> \2"),
     (re.compile(r"\d+→\d+( (?:tokens|トークン))"), r"<n>→<n>\1"),
     (re.compile(r'("location": "\w+:)\d+'), r"\1<line>"),
+    (re.compile(r"(milliseconds=)\d+"), r"\1<n>"),
     (re.compile(r"\b\d{1,3}(,\d{3})+\b"), "<n>"),
     (re.compile(r"([Pp]ython: )\d+\.\d+\.\d+"), r"\1<version>"),
 )

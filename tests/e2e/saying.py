@@ -20,7 +20,8 @@ WORD_MS = 60
 class Saying:
     """Says the text of the model's answer in words, one each WORD_MS; `happens` before each.
 
-    `said` counts the words of the last call, and `billed` is what a vendor would have counted.
+    `said` counts the words of the last call, `billed` is what a vendor would have counted, and
+    `asked` what was asked.
     """
 
     model: ChatModel
@@ -28,12 +29,14 @@ class Saying:
     happens: Callable[[int], object] = lambda _word: None
     said: int = 0
     billed: list[Usage] = field(default_factory=list)
+    asked: list[ChatRequest] = field(default_factory=list)
 
     @property
     def info(self) -> Any:
         return self.model.info
 
     def encode(self, request: ChatRequest) -> bytes:
+        self.asked.append(request)
         return self.model.encode(request)
 
     def chat(

@@ -117,7 +117,7 @@ def test_a_forgotten_experience_is_no_pin_any_more(home: House) -> None:
     learner(home)
     hers, his = keeps(home, *TWICE[0], person_id="h"), keeps(home, *WORDS["en"][:2])
     for each in (hers, his):
-        learned.pin_learned_subject(home.runtime.home, "crab", f"experience:{each}")
+        learned.pin_learned_subject(home.runtime, "crab", f"experience:{each}")
     assert erase_data(home.runtime, "crab", ErasureRequest(scope=ErasureScope.PERSON, id="h")).done
     assert mind(home).pinned == (f"experience:{his}",)
 
@@ -140,7 +140,7 @@ def test_many_that_cannot_go_hold_up_no_other(home: House, *, pinned: bool) -> N
     ]
     plain = keeps(home, *WORDS["en"][:2])
     for name in many if pinned else ():
-        learned.pin_learned_subject(home.runtime.home, "crab", f"experience:{name}")
+        learned.pin_learned_subject(home.runtime, "crab", f"experience:{name}")
     shown(home, *many, times=4)
     shown(home, plain)
     assert [each.subject for each in night(home)] == [plain]
@@ -202,7 +202,7 @@ def test_an_undone_stop_takes_no_pin_away_that_came_later(home: House) -> None:
     made = memory_holdout.stop_learning_holdout(home.runtime, "crab", "owner")
     learned.unpin_learned_subject(home.runtime, "crab", "memories:search")
     assert learned.find_adjustment(home.home.facts, "crab", made.id).state == SUPERSEDED
-    learned.pin_learned_subject(home.runtime.home, "crab", "memories:search")
+    learned.pin_learned_subject(home.runtime, "crab", "memories:search")
     with pytest.raises(Conflict, match="it is superseded"):
         learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert mind(home).pinned == ("memories:search",)

@@ -45,7 +45,7 @@ def test_idle_beats_of_many_agents_write_nothing(house: House) -> None:
     before = commits(house)
     minutes(house, 20, step=5)
     assert commits(house) == before
-    assert {signs(house, name).idle for name in names} == {19}
+    assert {signs(house, name).idle for name in names} == {1}
 
 
 @pytest.mark.parametrize("killed", [False, True])
@@ -94,4 +94,19 @@ def test_quiet_hours_end_although_nothing_was_written_in_them(house: House) -> N
     assert commits(house) == before
     assert log(house, "crab") == []
     minutes(house, 15, step=30)
+    assert len(log(house, "crab")) == 1
+
+
+def test_an_agent_for_which_time_causes_nothing_has_no_heartbeat_until_something_happens(
+    house: House,
+) -> None:
+    living(house, "crab", SPEAKS)
+    minutes(house, 180, step=60)
+    still = signs(house, "crab")
+    assert (still.beats, still.coming_beat_at) == (2, None)
+    assert tell(house, "crab")
+    woken = signs(house, "crab").coming_beat_at
+    assert woken is not None
+    assert 0 < (woken - house.clock.now()).total_seconds() <= 61
+    minutes(house, 3, step=10)
     assert len(log(house, "crab")) == 1

@@ -13,6 +13,7 @@ from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.domain.access.authority import Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.time_zone import agent_heartbeat_in_zone
+from opencrab.domain.autonomy.instruction_answer import INSTRUCTION_ANSWER_SCHEMA
 from opencrab.domain.autonomy.instruction_plan import INSTRUCTION_PLAN, InstructionPlan, PlanFlaw
 from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, WhyOff
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus
@@ -360,6 +361,15 @@ def test_no_plan_is_asked_for_beyond_the_share_of_the_day(house: House) -> None:
     ask(house, "Keep a.md up to date", day_limit_micro_usd=1_000_000)
     minutes(house, 120, step=60)
     assert (len(house.provider.planning), plan(house).planned) == (1, True)
+
+
+def test_the_model_is_told_the_form_of_the_plan(house: House) -> None:
+    living(house, "crab", SILENT)
+    ask(house, "Greet everybody. 皆に挨拶する。")
+    minutes(house, 5, step=30)
+    (asked,) = house.provider.planning
+    assert asked.answer_schema == INSTRUCTION_ANSWER_SCHEMA
+    assert asked.actions == ()
 
 
 def test_long_instructions_with_orders_in_them_stay_a_quotation(house: House) -> None:

@@ -162,7 +162,7 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
     agent = home.home.agents.save(agent.replaced(llm=chosen))
     refused("set permanently for this use")
     home.home.agents.save(agent.replaced(llm=agent.llm.replaced(models={})))
-    learned.pin_learned_subject(home.runtime.home, "crab", "models:" + CHAT)
+    learned.pin_learned_subject(home.runtime, "crab", "models:" + CHAT)
     refused("pinned")
     learned.unpin_learned_subject(home.runtime, "crab", "models:" + CHAT)
     stored = home.home.facts.get("crab", ADJUSTMENT, proposed.id)
@@ -202,7 +202,7 @@ def test_a_skill_is_retired_as_proposed_and_all_other_advice_is_only_advice(home
     }
     with pytest.raises(Conflict, match="advice"):
         follow_learning_proposal(home.runtime, "crab", known["merge"].id, "owner")
-    learned.pin_learned_subject(home.runtime.home, "crab", "skill:shouting")
+    learned.pin_learned_subject(home.runtime, "crab", "skill:shouting")
     with pytest.raises(Conflict, match="pinned"):
         follow_learning_proposal(home.runtime, "crab", known["retire"].id, "owner")
     learned.unpin_learned_subject(home.runtime, "crab", "skill:shouting")
@@ -231,7 +231,7 @@ def test_without_trials_nothing_stays_a_candidate_or_waits_but_what_is_pinned(ho
         learnt(home, name)
     for name in ("queued", "later"):
         learnt(home, name, status=SkillStatus.DISABLED, waits=True)
-    learned.pin_learned_subject(home.runtime.home, "crab", "skill:kept")
+    learned.pin_learned_subject(home.runtime, "crab", "skill:kept")
     rules = home.runtime.rules
     trials = rules.trials.replaced(skill_percent=0, candidates=1)
     home.runtime = replace(home.runtime, rules=replace(rules, trials=trials))

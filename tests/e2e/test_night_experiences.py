@@ -179,7 +179,7 @@ def test_what_is_pinned_is_neither_proposed_nor_followed_until_it_is_let_go(home
     learner(home)
     name, made = useless(home)
     pin = f"experience:{name}"
-    learned.pin_learned_subject(home.runtime.home, "crab", pin)
+    learned.pin_learned_subject(home.runtime, "crab", pin)
     assert mind(home).pinned == (pin,)
     with pytest.raises(Conflict, match="is pinned"):
         follow_learning_proposal(home.runtime, "crab", made.id, "owner")
@@ -188,7 +188,7 @@ def test_what_is_pinned_is_neither_proposed_nor_followed_until_it_is_let_go(home
     for wrong in (NotFound, Invalid):
         with pytest.raises(wrong):
             learned.pin_learned_subject(
-                home.runtime.home, "crab", "experience:" + "x" * (wrong is NotFound)
+                home.runtime, "crab", "experience:" + "x" * (wrong is NotFound)
             )
     home.clock.advance(31 * DAY)
     shown(home, name)

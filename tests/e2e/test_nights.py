@@ -189,12 +189,12 @@ def test_a_week_is_told_when_it_is_over(home: House) -> None:
 def test_nothing_that_is_pinned_moves(home: House) -> None:
     _tried(home, **APPLY)
     _two_models(home, at=_yesterday(home))
-    learned.pin_learned_subject(home.runtime.home, "crab", "skill:bad")
+    learned.pin_learned_subject(home.runtime, "crab", "skill:bad")
     with pytest.raises(NotFound):
-        learned.pin_learned_subject(home.runtime.home, "crab", "skill:none")
+        learned.pin_learned_subject(home.runtime, "crab", "skill:none")
     with pytest.raises(Invalid):
-        learned.pin_learned_subject(home.runtime.home, "crab", "memory:x")
-    learned.pin_learned_subject(home.runtime.home, "crab", "skill:good")
+        learned.pin_learned_subject(home.runtime, "crab", "memory:x")
+    learned.pin_learned_subject(home.runtime, "crab", "skill:good")
     learned.unpin_learned_subject(home.runtime, "crab", "skill:good")
     facts, kept = home.home.facts, mind(home).replaced(pinned=("models:" + CHAT, "skill:bad"))
     stored = facts.get("crab", "mind", "mind")

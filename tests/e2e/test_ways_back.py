@@ -85,7 +85,7 @@ def test_a_stop_that_is_undone_sets_no_pin_and_takes_none_that_was_there(
 ) -> None:
     learner(home, **APPLY)
     _made(home, BOTH)
-    changes.pin_learned_subject(home.runtime.home, "crab", SUBJECT.text)
+    changes.pin_learned_subject(home.runtime, "crab", SUBJECT.text)
     one = changes.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
     if freed:
         changes.unpin_learned_subject(home.runtime, "crab", SUBJECT.text)
@@ -98,7 +98,7 @@ def test_a_promotion_is_undone_only_where_the_skill_can_be_on_trial(home: House)
     learner(home)
     learnt(home, "good")
     one = changes.end_experiment(home.runtime, "crab", "skill:good", "owner")
-    changes.pin_learned_subject(home.runtime.home, "crab", "skill:good")
+    changes.pin_learned_subject(home.runtime, "crab", "skill:good")
     with pytest.raises(Conflict, match="remains active: it is pinned") as refused:
         changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert "unpin" in (refused.value.cure or "")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, ClassVar
 
 from infra.deploy import main
 from tests.conftest import ROOT
@@ -38,7 +38,12 @@ def listed():
     stage = told["Stage"]
     queue = f"https://sqs.eu-west-1.amazonaws.com/1/opencrab-{{stage}}-turns.fifo"
     found = {{"ApiUrl": "{URL}", "TurnsQueueUrl": queue}}
+    if not (here / "older").exists():
+        made = f"{{queue[:-11]}}-Data-1A2B-TurnsQueue-3C4D.fifo"
+        found |= {{"Stage": stage, "TurnsQueueUrl": made}}
     found["DefaultProvider"] = told.get("DefaultProvider", "openai")
+    if told.get("AlarmMail"):
+        found["Alarms"] = "on"
     if told.get("SecretArn"):
         found["SecretArn"] = told["SecretArn"]
     if told.get("Discord") == "on":
@@ -233,10 +238,29 @@ def _sit_and_deploy() -> None:
 
 
 class _Identity(BaseHTTPRequestHandler):
-    """Says whose credentials these are, as STS does; refuses those named `expired`."""
+    """Says whose credentials these are, as STS does; refuses those named `expired`.
+
+    It is the heartbeat function, too, which needs two calls to upgrade the data of a stage; the
+    function of the stage `broken` fails. It also says, as Lambda does, how much of the account may
+    run at once.
+    """
+
+    upgraded: ClassVar[dict[str, int]] = {}
+
+    def do_GET(self) -> None:
+        assert self.path.startswith("/2016-08-19/account-settings")
+        body = json.dumps({"AccountLimit": {"ConcurrentExecutions": self.server.at_once}})  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.endswith("/invocations"):
+            assert json.loads(content) == {"upgrade": {}}
+            self._upgrade(self.path.split("/")[3])
+            return
         expired = "Credential=expired/" in self.headers["Authorization"]
         result = f"<GetCallerIdentityResult><Account>{ACCOUNT}</Account></GetCallerIdentityResult>"
         body = f"<GetCallerIdentityResponse>{result}</GetCallerIdentityResponse>"
@@ -247,14 +271,29 @@ class _Identity(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body.encode())
 
+    def _upgrade(self, function: str) -> None:
+        calls = self.upgraded[function] = self.upgraded.get(function, 0) + 1
+        record = {"name": "first_heartbeats", "checked": 60 * min(calls, 2), "changed": 3}
+        record |= {"ended": calls > 1, "was_done": calls > 2}
+        told = {"ended": calls > 1, "before": None, "release": "0.2.0", "migrations": [record]}
+        fails = function == "opencrab-broken-heartbeat"
+        body = json.dumps({"errorMessage": "no table"} if fails else told).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        if fails:
+            self.send_header("X-Amz-Function-Error", "Unhandled")
+        self.end_headers()
+        self.wfile.write(body)
+
     def log_message(self, *_: object) -> None:
         """Keep quiet."""
 
 
 @contextmanager
 def sts() -> Iterator[str]:
-    """The address of an STS that knows one account."""
+    """The address of an STS that knows one account, which is new: ten functions at once."""
     with HTTPServer(("127.0.0.1", 0), _Identity) as server:
+        server.at_once = 10  # type: ignore[attr-defined]
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -274,4 +313,5 @@ def environ(folder: Path, sts_url: str) -> dict[str, str]:
         "AWS_DEFAULT_REGION": "eu-west-1",
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ENDPOINT_URL_STS": sts_url,
+        "AWS_ENDPOINT_URL_LAMBDA": sts_url,
     }

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from infra import page
+from infra import advice, page
 from infra.deploy import UNSAVED
 from opencrab.domain.identifier import content_hash
 from tests.conftest import ROOT
@@ -41,6 +41,24 @@ def test_the_end_says_where_it_is_and_what_comes_next(desk: Desk) -> None:
     assert "/opencrab/prod/OPENAI_API_KEY" in said
     assert f"export OPENCRAB_URL={URL} OPENCRAB_KEY=$(cat {key})" in said
     assert "opencrab doctor" in said
+
+
+def test_the_end_says_that_nobody_hears_alarms_and_that_little_may_run_at_once(desk: Desk) -> None:
+    said = desk.deploy().stdout
+    assert "alarms       none" in said
+    assert "AWS runs at most 10 functions of this account at once" in said
+    assert "alarms       none" not in desk.deploy("--set", "AlarmMail=me@example.com").stdout
+
+
+def test_ids_that_do_not_fit_into_the_functions_variables_are_refused_before_the_build(
+    desk: Desk,
+) -> None:
+    ids = ",".join(["123456789012345678"] * 48)
+    refused = desk.deploy("--check", "--set", f"DiscordUserIds={ids}")
+    assert refused.returncode == 1
+    assert "have 911 bytes; Lambda's variables have room for 900" in refused.stderr
+    assert "DiscordRoleIds" in refused.stderr
+    assert "variables" not in desk.deploy("--check", "--set", f"DiscordUserIds={ids[19:]}").stderr
 
 
 def test_the_end_says_what_discord_has_to_know_where_there_is_discord(desk: Desk) -> None:
@@ -200,7 +218,7 @@ def test_a_stage_typed_at_sams_question_is_noticed(desk: Desk) -> None:
     desk.types(Stage="prod")
     ended = desk.sit_and_deploy()
     assert ended.returncode == 1
-    assert "is not of the stage 'main': it has the queue 'opencrab-prod-turns.fifo'" in ended.stderr
+    assert "is not of the stage 'main', but of 'prod'" in ended.stderr
     assert "is deployed" not in ended.stdout
     assert desk.deploy().returncode == 1
     assert len(desk.sam("deploy")) == 1
@@ -334,10 +352,33 @@ def test_what_sam_cannot_do_fails_here_too(desk: Desk) -> None:
     assert "is deployed" not in ended.stdout
 
 
+def test_the_data_of_a_deployment_is_upgraded_until_that_has_ended(desk: Desk) -> None:
+    ended = desk.deploy("--stage", "young")
+    assert ended.returncode == 0
+    assert "data         upgraded from an earlier release to 0.2.0" in ended.stdout
+    assert "first_heartbeats: 3 of 120 agents" in ended.stdout
+    again = desk.deploy("--stage", "young")
+    assert again.returncode == 0
+    assert "upgraded" not in again.stdout
+
+
+def test_data_that_cannot_be_upgraded_is_said_with_its_cure(desk: Desk) -> None:
+    ended = desk.deploy("--stage", "broken")
+    assert ended.returncode == 1
+    assert "the code is deployed, but its data is not upgraded: no table" in ended.stderr
+    assert "run `make deploy` again" in ended.stderr
+
+
+def test_the_stage_of_a_stack_of_an_earlier_release_is_told_by_its_queue(desk: Desk) -> None:
+    (desk.folder / "bin" / "older").touch()
+    desk.types(Stage="prod")
+    ended = desk.sit_and_deploy()
+    assert ended.returncode == 1
+    assert "is not of the stage 'main', but of 'prod'" in ended.stderr
+
+
 def test_what_is_looked_for_in_the_stack_is_an_output_of_the_template() -> None:
     template = (ROOT / "template.yaml").read_text(encoding="utf-8").partition("\nOutputs:")[2]
-    looked_for = {"ApiUrl", "TurnsQueueUrl", "DiscordInteractionsUrl", "WebSocketUrl"}
-    looked_for |= {page.URL, page.HOST, page.BUCKET}
+    looked_for = {"Stage", "ApiUrl", "TurnsQueueUrl", "DiscordInteractionsUrl", "WebSocketUrl"}
+    looked_for |= {page.URL, page.HOST, page.BUCKET, advice.ALARMS}
     assert looked_for <= set(re.findall(r"^  (\w+):", template, re.M))
-    data = (ROOT / "infra" / "data.yaml").read_text(encoding="utf-8")
-    assert "QueueName: !Sub opencrab-${Stage}-turns.fifo" in data

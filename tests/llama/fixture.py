@@ -25,6 +25,23 @@ def start_llama(wire: Path) -> StartLlama:
     return partial(running, environment / "bin" / "python", model)
 
 
+@pytest.fixture(scope="session")
+def start_model() -> StartLlama:
+    """Starts a server of the model with 32,768 tokens, which `make setup` makes."""
+    environment = ROOT / ".venv-llama"
+    if not (environment / ".model").is_file():
+        pytest.skip("no model with a context of 32,768 tokens: run `make setup`")
+    python, model = environment / "bin" / "python", environment / "model.gguf"
+    return partial(running, python, model, context_tokens=32_768, dry=True)
+
+
+@pytest.fixture(scope="session")
+def large(start_model: StartLlama) -> Iterator[LlamaServer]:
+    """One server of that model which many tests share."""
+    with start_model() as server:
+        yield server
+
+
 @pytest.fixture
 def transport() -> Iterator[Transport]:
     """What our providers speak through."""

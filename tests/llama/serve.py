@@ -21,6 +21,7 @@ def main() -> None:
     options.add_argument("--api-key", default="")
     options.add_argument("--embeddings", action="store_true")
     options.add_argument("--seed", type=int)
+    options.add_argument("--dry", action="store_true")
     given = options.parse_args()
     port = free_port()
     running = start(given, port)
@@ -53,6 +54,10 @@ def start(given: argparse.Namespace, port: int) -> object:
         # What was computed in another order differs in its last digits, and chance with it.
         wanted.sampling.seed = given.seed
         wanted.cache_prompt = False
+    if given.dry:
+        # What llama.cpp calls DRY ends the loops that small models run into.
+        wanted.sampling.dry_multiplier = 0.8
+        wanted.sampling.dry_penalty_last_n = 256
     if given.embeddings:
         wanted.embedding = True
         wanted.pooling_type = llama.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN

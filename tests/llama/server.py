@@ -35,16 +35,18 @@ def running(
     api_key: str = "",
     embeddings: bool = False,
     seed: int | None = None,
+    dry: bool = False,
 ) -> Iterator[LlamaServer]:
     """A server for a model, run by a Python that has xllamacpp, for as long as it is needed.
 
-    With a seed it answers the same request the same each time.
+    With a seed it answers the same request the same each time; `dry` penalises repetition.
     """
     began = time.perf_counter()
     command = [str(python), str(SERVE), str(model), "--context-tokens", str(context_tokens)]
     command += ["--api-key", api_key] if api_key else []
     command += ["--embeddings"] if embeddings else []
     command += ["--seed", str(seed)] if seed is not None else []
+    command += ["--dry"] if dry else []
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

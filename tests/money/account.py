@@ -64,6 +64,7 @@ class Account(Watch):
         self.by_scope: Counter[str] = Counter()
         self.allowed: dict[Budget, int] = {}
         self.bound: dict[str, bool] = {}
+        self.largest_draw = 0
         self._worker = current
         self._day_limits = day_limits
         self._looked: dict[Task | None, tuple[int, str]] = {}
@@ -134,6 +135,7 @@ class Account(Watch):
         budget = (draw.scope, draw.day)
         self.drawn[budget] += draw.micro_usd
         self.by_scope[draw.scope] += draw.micro_usd
+        self.largest_draw = max(self.largest_draw, draw.micro_usd)
         if self.drawn[budget] < 0:
             self.problems.append(f"{budget} has {self.drawn[budget]} drawn")
         if draw.micro_usd <= 0 or turn.status.is_end:

@@ -79,6 +79,7 @@ def play_steps(town: Town, seed: int, steps: int, conflicts: float | None) -> To
 def summary(name: str, totals: Totals, seconds: float) -> str:
     """One paragraph for those who read only one."""
     n = totals.counts
+    unused = n["drawn"] - n["charged"]
     ends = ", ".join(f"{count:,} {status}" for status, count in totals.ends.most_common())
     return (
         f"money on {name}: {n['steps']:,} steps in {n['runs']:,} runs, {n['turns']:,} turns "
@@ -86,7 +87,7 @@ def summary(name: str, totals: Totals, seconds: float) -> str:
         f"{n['unknown']:,} ended unknown), {n['received']:,} calls received, "
         f"billed {n['billed'] // PICO:,} micro-dollars "
         f"({n['unknowable'] // PICO:,} of it beyond prices or unreported) "
-        f"<= charged {n['charged']:,} = drawn {n['drawn']:,}, "
+        f"<= charged {n['charged']:,} <= drawn {n['drawn']:,} ({unused:,} unused after kills), "
         f"overspend {n['overspend'] / PICO:g}, "
         f"{n['kills']:,} kills, {n['sleepers']:,} zombies, {n['conflicts']:,} conflicts, "
         f"{n['days'] - n['runs']:,} more days, {len(totals.violations)} violations, "

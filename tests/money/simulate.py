@@ -1,7 +1,7 @@
 """`make money`: turns that draw, reserve, settle and crash, and the vendors' bill for them.
 
-The last lines sum up, one for each home. A violation is printed with the seed of its run;
-`--repro SEED` plays that run alone.
+The last lines sum up, one for each home, and one for the leases of budgets on AWS. A violation is
+printed with the seed of its run; `--repro SEED` plays that run alone.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.crash.aws_ground import AwsGround
 from tests.crash.ground import Ground
 from tests.crash.sqlite_ground import SqliteGround
+from tests.money.leases import lease_summary, play_leases
 from tests.money.playing import Totals, play, play_steps, summary
 from tests.money.town import Town
 
@@ -70,6 +71,13 @@ def main() -> int:
     if chosen.home != "sqlite" and not (chosen.repro and chosen.home is None):
         steps = chosen.steps // _AWS_SHARE if chosen.aws_steps is None else chosen.aws_steps
         fine = report("aws", AwsGround(), chosen, steps) and fine
+    if chosen.home != "sqlite" and not chosen.repro:
+        began = time.monotonic()
+        leased = play_leases(chosen.seed, chosen.steps)
+        for problem in leased.problems[:5]:
+            told(f"VIOLATION in leases {problem}")
+        told(lease_summary(leased, time.monotonic() - began))
+        fine = not leased.problems and fine
     return 0 if fine else 1
 
 

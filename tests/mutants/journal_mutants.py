@@ -125,7 +125,7 @@ MUTANTS = (
     Mutant(
         id="outbox-two-senders",
         module="opencrab.adapters.sqlite.queue",
-        old="if body is None or Utterance.model_validate_json(body).state is not expected:",
+        old="if body is None or Utterance.from_stored(body).state is not expected:",
         new="if body is None:",
         fault="two workers send the same words",
     ),
@@ -209,7 +209,7 @@ MUTANTS = (
     Mutant(
         id="dynamo-expired-records",
         module="opencrab.adapters.dynamodb.turn.journal",
-        old="_require_all(claimed, before)",
+        old="require_all_turn_records(claimed, before)",
         new="pass",
         fault="a turn whose records have expired does again what it did before",
     ),
@@ -229,7 +229,7 @@ MUTANTS = (
     ),
     Mutant(
         id="dynamo-other-call-decided",
-        module="opencrab.adapters.dynamodb.turn.journal",
+        module="opencrab.adapters.dynamodb.turn.conditions",
         old="wanted = (decision.n, decision.call_id, decision.argument_hash)",
         new="wanted = (decision.n, decision.call_id, asked[-1].argument_hash if asked else 0)",
         fault="on AWS a decision about other arguments lets a waiting turn go on",
@@ -271,7 +271,7 @@ MUTANTS = (
     ),
     Mutant(
         id="dynamo-limit-ignored",
-        module="opencrab.adapters.dynamodb.money.budget",
+        module="opencrab.adapters.dynamodb.money.budget_item",
         old="room = limit - draw.micro_usd",
         new="room = limit - 1",
         fault="on AWS the last block of a day goes beyond its budget",

@@ -275,8 +275,8 @@ MUTANTS = (
     Mutant(
         id="observe-private-findings-told",
         module="opencrab.engine.turn.observe",
-        old="return clearance.reads_line(line)",
-        new="return turn.task is None or clearance.reads_line(line)",
+        old="lines.extend(found if clearance.whole else",
+        new="lines.extend(found if clearance.whole or turn.task is None else",
         fault="what an agent found out for its owner is shown in a stranger's turn",
     ),
     Mutant(
@@ -303,7 +303,7 @@ MUTANTS = (
     Mutant(
         id="authority-peers-trusted",
         module="opencrab.domain.access.authority",
-        old="return on_behalf_of in {Authority.PUBLIC, Authority.PEER}",
+        old="return on_behalf_of is Authority.PUBLIC or on_behalf_of is Authority.PEER",
         new="return on_behalf_of is Authority.PUBLIC",
         fault="another agent's message taints nothing",
     ),

@@ -207,4 +207,18 @@ MUTANTS = (
         new="stale = True",
         fault="failures in a row never add up, and a provider that is down is never left alone",
     ),
+    Mutant(
+        id="lease-filled-twice",
+        module="opencrab.adapters.dynamodb.money.lease",
+        old="self._table.transact(self._write(planned.day, filled, at))",
+        new="self._table.write(self._write(planned.day, filled, at))",
+        fault="a write that the SDK repeats puts money into a lease that no budget gave",
+    ),
+    Mutant(
+        id="lease-lowered-limit-ignored",
+        module="opencrab.adapters.dynamodb.money.lease",
+        old="if known is not None and limit is not None and limit < known.limit:",
+        new="if known is None and limit is not None and limit < 0:",
+        fault="what a process took under a limit is spent after the owner lowered it",
+    ),
 )

@@ -291,11 +291,8 @@ MUTANTS = (
     Mutant(
         id="sweep-speech-swallowed",
         module="opencrab.engine.autonomy.sweep",
-        old=(
-            "queue_turn_utterance("
-            'runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")'
-        ),
-        new="queue_turn_utterance(runtime.home.deliveries, utterance)",
+        old=('utterance_queue_message(each, again=f"-{int(now.timestamp())}")'),
+        new="utterance_queue_message(each)",
         fault="speech that was lost on its way is sent again under an id that is dropped",
     ),
     Mutant(

@@ -64,25 +64,25 @@ QUEUES = (
     Mutation(
         rules_queues.dead_letter_queues_have_alarms,
         "an alarm watches another queue",
-        "observability/BackgroundDeadAlarm/Properties/Dimensions/0/Value",
-        "opencrab-main-turns.fifo",
+        "observability/DeadLettersAlarm/Properties/Metrics/3/MetricStat/Metric/Dimensions/0/Value",
+        "${data.TurnsQueue.QueueName}",
     ),
     Mutation(
         rules_queues.dead_letter_queues_have_alarms,
         "an alarm has a threshold of ten messages",
-        "observability/TurnsDeadAlarm/Properties/Threshold",
+        "observability/DeadLettersAlarm/Properties/Threshold",
         10,
     ),
     Mutation(
         rules_queues.dead_letter_queues_have_alarms,
         "the dead-letter queue of an optional part has no alarm",
-        "observability/InteractionsDeadAlarm",
+        "observability/DeadLettersAlarm/Properties/Metrics/5",
         GONE,
     ),
     Mutation(
         rules_queues.alarms_have_actions,
         "one alarm of many has no action",
-        "observability/SpendAlarm/Properties/AlarmActions",
+        "observability/BudgetAlarm/Properties/AlarmActions",
         GONE,
     ),
     Mutation(

@@ -20,10 +20,10 @@ ASKED_FOR = {
 """Event sources of parts that most installations never switch on: not counted among the few."""
 
 ROUNDS = {
-    "opencrab-main-compactions.fifo": "one summary may follow another, AT_ONCE times at most",
-    "opencrab-main-beats": "the function's other half sends beats, each minute; no beat sends one",
+    "data.CompactionsQueue": "one summary may follow another, AT_ONCE times at most",
+    "data.BeatsQueue": "the function's other half sends beats, each minute; no beat sends one",
 }
-"""Queues to which their own function may send, by name, with what ends it before Lambda does."""
+"""Queues to which their own function may send, by address, with what ends it before Lambda does."""
 
 
 def visibility_covers_the_function(stacks: Stacks) -> Iterator[Violation]:
@@ -130,16 +130,21 @@ def dead_letters_last_fourteen_days(stacks: Stacks) -> Iterator[Violation]:
 
 
 def dead_letter_queues_have_alarms(stacks: Stacks) -> Iterator[Violation]:
-    """Every dead-letter queue has an alarm that goes off at the first message.
+    """Every dead-letter queue has an alarm that goes off at the first message, if there are alarms.
 
-    Dead letters that nobody looks at are lost when they expire.
+    Dead letters that nobody looks at are lost when they expire. Without an address for alarms
+    there are none.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/dead-letter-queues-alarms-cloudwatch.html
     """
+    alarms = stacks.of(ALARM)
+    if not alarms:
+        return
     watched = [
         stacks.find(dimension.get("Value"))
-        for alarm in stacks.of(ALARM)
+        for alarm in alarms
         if _rings_at_the_first_message(alarm)
-        for dimension in alarm.items("Dimensions")
+        for metric in alarm.items("Metrics")
+        for dimension in metric.get("MetricStat", {}).get("Metric", {}).get("Dimensions", [])
     ]
     for queue in dead_letter_queues(stacks):
         if queue not in watched:
@@ -201,7 +206,7 @@ def queues_limit_concurrency(stacks: Stacks) -> Iterator[Violation]:
                 "has no maximum concurrency",
                 "ScalingConfig: MaximumConcurrency of 2 or more",
             )
-    for function in stacks.of(FUNCTION):
+    for _, function in _consumers(stacks):
         if function.at("ReservedConcurrentExecutions") is not None:
             yield Violation(
                 function.address,
@@ -238,7 +243,7 @@ def no_queue_invokes_itself(stacks: Stacks) -> Iterator[Violation]:
     leads: dict[str, set[str]] = {}
     for queue, function in _consumers(stacks):
         sent = _sends_to(stacks, function)
-        if queue.at("QueueName") in ROUNDS:
+        if queue.address in ROUNDS:
             sent.discard(queue.address)
         leads.setdefault(queue.address, set()).update(sent)
     for queue, function in _consumers(stacks):
@@ -357,13 +362,15 @@ def _is_met_by(stacks: Stacks, statement: Statement, schedule: Resource) -> bool
 
 
 def _rings_at_the_first_message(alarm: Resource) -> bool:
-    """Whether an alarm goes off when a queue that was empty holds one message."""
-    metric = alarm.at("Namespace"), alarm.at("MetricName")
+    """Whether an alarm adds up messages of queues and goes off at one."""
+    metrics = [each["MetricStat"]["Metric"] for each in alarm.items("Metrics")[1:]]
+    added = [each.get("Expression") for each in alarm.items("Metrics")[:1]]
     level = alarm.at("ComparisonOperator"), number(alarm.at("Threshold"))
-    return metric == VISIBLE and level in {
-        ("GreaterThanThreshold", 0),
-        ("GreaterThanOrEqualToThreshold", 1),
-    }
+    return (
+        added == ["SUM(FILL(METRICS(), 0))"]
+        and all((each["Namespace"], each["MetricName"]) == VISIBLE for each in metrics)
+        and level in {("GreaterThanThreshold", 0), ("GreaterThanOrEqualToThreshold", 1)}
+    )
 
 
 def _sends_to(stacks: Stacks, function: Resource) -> set[str]:

@@ -72,7 +72,7 @@ def test_the_document_lists_the_rules_as_they_are() -> None:
 
 def test_what_leads_back_to_its_queue_ends_before_lambda_ends_it() -> None:
     # That no beat sends another is seen in tests/unit/gateways/aws/test_functions.py.
-    assert list(ROUNDS) == ["opencrab-main-compactions.fifo", "opencrab-main-beats"]
+    assert list(ROUNDS) == ["data.CompactionsQueue", "data.BeatsQueue"]
     assert AT_ONCE + 1 <= LAMBDA_ROUNDS - 4
 
 
@@ -89,9 +89,15 @@ def test_the_stacks_hold_what_the_rules_are_about(templates: Templates) -> None:
     }
 
 
+BOARD = {"Dashboard": "on"}
+
+
 def test_the_dashboard_is_json_whatever_is_on(templates: Templates) -> None:
     shown = {}
-    for name, parameters in (("plain", {}), ("all", {"Discord": "on", "WebSocket": "on"})):
+    for name, parameters in (
+        ("plain", BOARD),
+        ("all", {**BOARD, "Discord": "on", "WebSocket": "on"}),
+    ):
         stacks = evaluated(templates, ROOT, parameters)
         (dashboard,) = stacks.of("AWS::CloudWatch::Dashboard")
         widgets = json.loads(dashboard.at("DashboardBody"))["widgets"]
@@ -101,10 +107,10 @@ def test_the_dashboard_is_json_whatever_is_on(templates: Templates) -> None:
             for metric in widget["properties"]["metrics"]
             if metric[2:3] in (["FunctionName"], ["QueueName"])
         ]
-    extra = {name.partition("main-")[2] for name in set(shown["all"]) - set(shown["plain"])}
+    extra = {name.removeprefix("opencrab-main-") for name in {*shown["all"]} - {*shown["plain"]}}
     assert extra == {
         *("discord-gateway", "discord-interactions", "websocket-gateway"),
-        "interactions-dead.fifo",
+        "${data.InteractionsDeadQueue.QueueName}",
     }
 
 

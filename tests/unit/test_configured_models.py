@@ -69,8 +69,10 @@ def test_the_seeds_choices_are_shipped() -> None:
     seeds = ("openai", "anthropic", "openrouter", "ollama")
     assert tuple(each for each in found.fallback if each in seeds) == seeds
     others = {each.partition(":")[0] for each in found.fallback} - set(seeds)
-    assert others == {"google", "xai", "deepseek", "azure"}
-    assert {"xai", "deepseek", "vllm", "lmstudio", "azure"} <= set(found.providers)
+    assert others == {"google", "xai", "deepseek", "mistral", "groq", "azure"}
+    assert {"xai", "deepseek", "mistral", "groq", "vllm", "lmstudio", "azure"} <= set(
+        found.providers
+    )
 
 
 def test_the_public_prices_are_whole_small_and_sorted() -> None:
@@ -86,6 +88,7 @@ def test_the_public_prices_are_whole_small_and_sorted() -> None:
         assert facts.price is not None, name
     providers = {name.partition(":")[0] for name in names}
     vendors = {"openai", "azure", "anthropic", "google", "bedrock", "openrouter", "deepseek", "xai"}
+    vendors |= {"mistral", "groq"}
     assert providers == vendors
 
 

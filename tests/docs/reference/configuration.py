@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from opencrab.domain.configuration.rules import RULES
 from opencrab.domain.value import Language
 from tests.conftest import ROOT
 from tests.docs.reference.text import sentence, sentences, table
@@ -27,6 +28,15 @@ def settings() -> dict[str, Any]:
     return dict(_flat(tomllib.loads(FILE.read_text(encoding="utf-8"))))
 
 
+def unset_settings() -> list[str]:
+    """Every setting without `*` in its name that ships without a value."""
+    return [
+        name
+        for name in RULES
+        if "*" not in name and name.startswith("llm.uses.") and name not in settings()
+    ]
+
+
 def described_by(name: str) -> str:
     """The entry of configuration.toml that describes a setting; raises KeyError for none.
 
@@ -44,16 +54,24 @@ def page(language: Language) -> str:
     """The page in one language."""
     lines = [f"# {_TITLE[language]}", "", sentence("pages", "configuration", language)]
     for section, names in groupby(settings(), key=_section):
-        rows = [_row(name, language) for name in names]
+        more = (name for name in unset_settings() if _section(name) == section)
+        rows = [_row(name, language) for name in (*names, *more)]
         lines += ["", f"## {section}", "", *table(_HEAD[language], rows)]
     return "\n".join(lines) + "\n"
 
 
 def _row(name: str, language: Language) -> tuple[str, ...]:
-    default = settings()[name]
+    default, rule = settings().get(name), RULES.get(name)
+    kind = str(rule.kind) if default is None and rule is not None else _type(default)
     variable = f"OPENCRAB_{name.upper().replace('.', '__')}"
     text = sentence("configuration", described_by(name), language)
-    return f"`{name}`", _type(default), f"`{_shown(default)}`", f"`{variable}`", text
+    return (
+        f"`{name}`",
+        kind,
+        "" if default is None else f"`{_shown(default)}`",
+        f"`{variable}`",
+        text,
+    )
 
 
 def _section(name: str) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, get_args
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.conversation.message import Audience, Line, LineKind
+from opencrab.domain.conversation.message import REPLY_TO, Audience, Line, LineKind
 from opencrab.domain.errors import Refused
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language
@@ -166,7 +166,7 @@ def _line(kind: LineKind, audience: Audience, *, from_agent: bool) -> Line:
         from_agent=from_agent,
         authority=Authority.OWNER,
         text="Hello",
-        data={"images": ["workspace:a.png"]},
+        data={"images": ["workspace:a.png"], REPLY_TO: 1},
         turn_id="t",
         message_id="m",
         at=_AT,

@@ -19,6 +19,9 @@ _STAGE = "opencrab-${Stage}"
 _OURS = "OpenCrab"
 _DRAWN = re.compile(r'\["(OpenCrab|AWS/\w+)", "(\w+)"')
 _MILLIONS = re.compile(r"\$\{(\w+)\}0{6}$")
+_QUEUE = re.compile(r"^(\w+Queue)Name$")
+"""The parameter that holds the generated name of a queue, which is called so in its template."""
+
 _MINUTE, _HOUR = 60, 3_600
 
 
@@ -53,7 +56,9 @@ def emitted() -> dict[str, str]:
             if deed.endswith(".add_metric"):
                 unit = ast.unparse(call.args[1]).removeprefix("MetricUnit.")
                 found[str(call.args[0].value)] = unit
-            elif deed.endswith("_lambda_log.count"):
+            elif deed.endswith("_lambda_log.count") or (
+                deed == "self.count" and "add_metric(" in module.text
+            ):
                 found[str(call.args[0].value)] = "Count"
     return found
 
@@ -68,7 +73,7 @@ def alarms() -> dict[str, dict[str, Any]]:
 
 def watched() -> set[str]:
     """The metrics that an alarm or the dashboard reads, ours and those of AWS."""
-    return _drawn() | {_full_name(each) for each in alarms().values()}
+    return _drawn() | {name for each in alarms().values() for name in _full_names(each)}
 
 
 def log_keys() -> list[str]:
@@ -94,32 +99,51 @@ def call_fields() -> list[str]:
 
 
 def _metric(name: str, unit: str) -> tuple[str, ...]:
-    watching = [key for key, each in alarms().items() if _full_name(each) == f"{_OURS} {name}"]
+    watching = [key for key, each in alarms().items() if f"{_OURS} {name}" in _full_names(each)]
     drawn = ["dashboard"] if f"{_OURS} {name}" in _drawn() else []
     return f"`{name}`", unit, _codes([*watching, *drawn])
 
 
 def _alarm(alarm: dict[str, Any]) -> tuple[str, ...]:
     found = alarm["Properties"]
-    given = [(each["Name"], each["Value"]) for each in found.get("Dimensions", ())]
-    dimensions = [f"{name}={value}" for name, value in given if name != value]
-    metric = f"`{_full_name(alarm)}`" + "".join(f"<br>`{_plain(each)}`" for each in dimensions)
-    seconds = found["Period"]
+    metrics = _metrics(alarm)
+    shown = [f"`{name}`" for name in dict.fromkeys(_full_names(alarm))]
+    for metric in metrics:
+        given = [(each["Name"], each["Value"]) for each in metric.get("Dimensions", ())]
+        shown += [f"`{_plain(f'{name}={value}')}`" for name, value in given if name != value]
+    seconds = metrics[0]["Period"]
     time = f"{seconds // _HOUR} h" if seconds >= _HOUR else f"{seconds // _MINUTE} min"
     periods = found["EvaluationPeriods"]
-    rule = f"{found['Statistic']} > {_plain(found['Threshold'])}, {time}"
+    sign = "<" if found["ComparisonOperator"].startswith("Less") else ">"
+    level = found.get("Statistic") or f"`{_plain(_expression(found))}`"
+    rule = f"{level} {sign} {_plain(found['Threshold'])}, {time}"
     rule += f", {found['DatapointsToAlarm']} of {periods}" if periods > 1 else ""
-    return f"`{found['AlarmName'].removeprefix(f'{_STAGE}-')}`", metric, rule
+    name = found["AlarmName"].removeprefix(f"{_STAGE}-")
+    return f"`{name}`", "<br>".join(dict.fromkeys(shown)), rule
+
+
+def _expression(found: dict[str, Any]) -> str:
+    return next(str(each["Expression"]) for each in found["Metrics"] if "Expression" in each)
+
+
+def _metrics(alarm: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics that an alarm watches, those that only Discord adds included."""
+    found = alarm["Properties"]
+    if "MetricName" in found:
+        return [found]
+    # A list is an !If: what is watched only with a switch, and what is there without it.
+    given = [each[1] if isinstance(each, list) else each for each in found["Metrics"]]
+    stats = [each["MetricStat"] for each in given if "MetricStat" in each]
+    return [{**each["Metric"], "Period": each["Period"]} for each in stats]
 
 
 def _of_aws(name: str) -> tuple[str, ...]:
-    watching = [key for key, each in alarms().items() if _full_name(each) == name]
+    watching = [key for key, each in alarms().items() if name in _full_names(each)]
     return f"`{name}`", _codes([*watching, *(["dashboard"] if name in _drawn() else [])])
 
 
-def _full_name(alarm: dict[str, Any]) -> str:
-    found = alarm["Properties"]
-    return f"{found['Namespace']} {found['MetricName']}"
+def _full_names(alarm: dict[str, Any]) -> list[str]:
+    return [f"{each['Namespace']} {each['MetricName']}" for each in _metrics(alarm)]
 
 
 def _drawn() -> set[str]:
@@ -130,8 +154,8 @@ def _drawn() -> set[str]:
 
 
 def _plain(value: object) -> str:
-    """A value of a template as a person reads it, such as `opencrab-STAGE-turns.fifo`."""
-    text = str(value).replace("${Stage}", "STAGE")
+    """A value of a template as a person reads it, such as `opencrab-STAGE` or `TurnsQueue`."""
+    text = _QUEUE.sub(r"\1", str(value).replace("${Stage}", "STAGE"))
     return _MILLIONS.sub(r"\1 × 1,000,000", text)
 
 

@@ -50,6 +50,7 @@ NOT_TAKEN: dict[str, tuple[str, ...]] = {
         "forget_memory memory_id", "browse_history id", "browse_history session_id",
         "browse_history before", "test_belief belief_id", "link_knowledge relation",
         "rate_peer peer_id", "talk_to_peer peer", "invite_to_discussion agents.[]",
+        "send_message to", "send_speech reply_to",
         "plan_goal goal_id", "start_task task_id", "finish_task task_id", "fail_task task_id",
         "withdraw_promise goal_id", "create_note template", "apply_template template_name",
         "evaluate_response metrics_id", "compare_models models.[]", "select_llm model_alias",

@@ -118,3 +118,20 @@ def test_hostile_memories_stay_text(installation: Installation, window: Browser)
     window.says(HOSTILE[1], f"{PANEL} .paged")
     assert f"{NAME} keeps" in window.text("#view-memory h1")
     nothing_ran(window)
+
+
+def test_an_unknown_agent_is_told_in_the_language_of_the_page(
+    installation: Installation, english: Browser, japanese: Browser
+) -> None:
+    installation.agent("Keeper")
+    unknown = "00000000000000000000000000"
+    told = (
+        (english, "no such agent", "there is no"),
+        (japanese, "いません", "見つかりません(there is no"),
+    )
+    for window, words, error in told:
+        installation.sign_in(window)
+        installation.go(window, f"/agents/{unknown}/memory")
+        window.says(words, "#view-memory")
+        window.open(f"{installation.url.removesuffix('/')}/sessions/{unknown}")
+        window.says(error, "main")

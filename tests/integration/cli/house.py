@@ -108,13 +108,13 @@ def free_port() -> int:
 
 @contextmanager
 def running(
-    folder: Path, *, provider: str = "scripted", more: Mapping[str, str] | None = None
+    folder: Path, *, provider: str | None = "scripted", more: Mapping[str, str] | None = None
 ) -> Iterator[House]:
     """`opencrab up` on a new port; ready on entry, ended on exit."""
     house = House(folder)
     command = [OPENCRAB, "up", "--port", str(free_port()), "--data", house.data]
     process = subprocess.Popen(
-        [*map(str, command), "--provider", provider],
+        [*map(str, command), *(() if provider is None else ("--provider", provider))],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

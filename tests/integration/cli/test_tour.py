@@ -118,7 +118,7 @@ def test_the_doctor_finds_all_well_and_says_that_the_model_is_none(
     said = house.run("--language", language, "doctor")
     assert (said.code, "✗" in said.out) == (0, False)
     assert server in said.out
-    assert "OPENAI_API_KEY" in said.out
+    assert "opencrab setup" in said.out
     findings = json.loads(house.run("doctor", "--json").out)
     assert {finding["verdict"] for finding in findings} == {"well", "note", "warning"}
 

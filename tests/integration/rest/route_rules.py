@@ -121,6 +121,8 @@ ROUTES = {
     "DELETE /agents/{agent_id}/grants/{grant_id}": "owner",
     "GET /llm/providers": "owner",
     "PUT /llm/providers/{name}": "owner",
+    "DELETE /llm/providers/{name}": "owner",
+    "GET /settings": "owner",
     "GET /llm/providers/{name}/health": "owner",
     "GET /llm/models": "owner",
     "GET /llm/prices": "owner",

@@ -101,6 +101,24 @@ def test_a_day_is_told_by_calls_turns_speech_and_what_began_them(
     assert usage["totals"]["input_tokens"] == TURNS * USAGE.input_tokens
 
 
+@pytest.mark.parametrize("language", ["ja", "en"])
+def test_what_a_person_says_of_an_answer_now_is_seen_now(tmp_path: Path, language: str) -> None:
+    school = School(tmp_path)
+    agent, session = school.pupil("葵", language=language)
+    (turn,) = school.say(session, "こんにちは")
+    school.work()
+    before = school.got(f"/agents/{agent}/analytics/llm?period=last_hour")
+    assert before["analysis"]["quality_by_model"] == {}
+    school.made(f"/turns/{turn}/feedback", {"thumbs": "up"})
+    found = school.got(f"/agents/{agent}/analytics/llm?period=last_hour")
+    known = found["analysis"]["quality_by_model"]["scripted:rules"]
+    assert (known["n"], known["mean"], found["as_of"]) == (1, 1.0, "2026-11-16")
+    assert found["analysis"]["by_model"]["scripted:rules"]["quality"] == known
+    assert found["analysis"]["totals"]["calls"] == 1
+    usage = school.got(f"/agents/{agent}/analytics/usage?period=last_hour")
+    assert usage["totals"]["quality"] == known
+
+
 def test_the_last_hour_is_told_by_hours_and_days_without_turns_stay_unknown(
     lived: tuple[School, str],
 ) -> None:

@@ -73,7 +73,7 @@ TEXTS = {
     "POST /agents/a/memory/curated": ["content"],
     "PATCH /agents/a/memory/curated/m": ["content"],
     "POST /agents/a/memory/search": ["query", "speaker"],
-    "PUT /llm/providers/openai": ["base_url", "key"],
+    "PUT /llm/providers/openai": ["base_url", "key", "default_model"],
 }
 
 

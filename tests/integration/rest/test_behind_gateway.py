@@ -2,6 +2,8 @@
 
 import base64
 import json
+import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,8 @@ from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.lambda_entry import http_request_handler
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, event
+
+LIMIT_SECONDS = 3
 
 
 class Forgetful:
@@ -50,7 +54,10 @@ class Deployed(House):
         home = replace(self.runtime.home, feed=None, journal=journal)
         self.runtime = replace(self.runtime, home=home)
         self.app = create_rest_app(
-            self.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, longest_seconds=1
+            self.runtime,
+            watch=PollingWatch(0.02),
+            setup=lambda _: SETUP,
+            longest_seconds=LIMIT_SECONDS,
         )
         self.function = http_request_handler(self.app)
 
@@ -109,13 +116,13 @@ def test_a_follower_without_a_feed_sees_lines_and_the_end_of_a_turn(
     deployed: Deployed, text: str
 ) -> None:
     session_id = deployed.session()
+    (turn_id,) = deployed.say(session_id, text)
 
     def happens() -> None:
-        (turn_id,) = deployed.say(session_id, text)
         deployed.work()
         assert deployed.journal.header(turn_id).status.is_end
 
-    path = f"/sessions/{session_id}/events"
+    path = f"/sessions/{session_id}/events?after=0"
     deployed.journal.loads = 0
     events = deployed.follow(path, 1, until='"completed"', meanwhile=happens)
     lines = [one for one in events if one["event"] == "line"]
@@ -155,7 +162,7 @@ def test_a_stream_ends_in_time_and_says_when_to_return(deployed: Deployed) -> No
     answer = deployed.asked("GET", f"/sessions/{session_id}/events", query="seconds=600")
     assert answer["statusCode"] == 200
     assert answer["headers"]["content-type"].startswith("text/event-stream")
-    assert (answer["body"], answer["isBase64Encoded"]) == ("retry: 1000\n\n", False)
+    assert (answer["body"], answer["isBase64Encoded"]) == ("retry: 4000\nid: 0\n\n", False)
 
 
 def test_a_wait_is_cut_to_the_time_there_is_and_says_so(deployed: Deployed) -> None:
@@ -165,7 +172,7 @@ def test_a_wait_is_cut_to_the_time_there_is_and_says_so(deployed: Deployed) -> N
     answer = deployed.asked("POST", path, body=said, prefer="wait=60")
     assert value(answer)["replies"] == []
     assert len(value(answer)["pending"]) == 1
-    assert answer["headers"]["preference-applied"] == "wait=1"
+    assert answer["headers"]["preference-applied"] == f"wait={LIMIT_SECONDS}"
     answer = deployed.asked("POST", path, body=said, prefer="wait=0")
     assert answer["headers"]["preference-applied"] == "wait=0"
     deployed.work()
@@ -243,3 +250,32 @@ def test_a_query_may_be_in_japanese(deployed: Deployed) -> None:
     query = f"prefix={quote('海')}&limit=5"
     found = value(deployed.asked("GET", f"/agents/{agent_id}/workspace", query=query))
     assert [one["path"] for one in found["items"]] == ["海/一.md"]
+
+
+def test_a_stream_with_news_ends_with_it_and_asks_to_be_continued_soon(
+    deployed: Deployed,
+) -> None:
+    session_id = deployed.session()
+    deployed.say(session_id, "蟹")
+    deployed.work()
+    path = f"/sessions/{session_id}/events"
+    began = time.monotonic()
+    answer = deployed.asked("GET", path, query="after=0")["body"]
+    assert answer.startswith("retry: 4000\nid: 0\n\n")
+    assert "蟹" in answer
+    assert '"status": "completed"' in answer
+    assert answer.endswith("retry: 1000\n\n")
+    last = max(int(each) for each in re.findall(r"^id: (\d+)$", answer, re.M))
+    quiet = deployed.asked("GET", path, query=f"after={last}")["body"]
+    assert quiet == f"retry: 4000\nid: {last}\n\n"
+    assert time.monotonic() - began < LIMIT_SECONDS
+
+
+def test_a_stream_is_held_while_an_answer_is_awaited(deployed: Deployed) -> None:
+    session_id = deployed.session()
+    deployed.say(session_id, "蟹")
+    path = f"/sessions/{session_id}/events"
+    began = time.monotonic()
+    answer = deployed.asked("GET", path, query="after=0")["body"]
+    assert "蟹" in answer
+    assert time.monotonic() - began >= LIMIT_SECONDS

@@ -87,6 +87,7 @@ def test_beats_with_a_reason_are_listed_newest_first_and_the_others_counted(hous
     assert rest["next_cursor"] is None
     assert [beat["reasons"] for beat in beats] == [["unread"]] * 2
     assert beats[0]["slot"] > beats[1]["slot"]
+    assert [(each["decision"], each["status"]) for each in beats] == [("idle", "idle")] * 2
     assert house.got(f"/turns/{beats[0]['turn_id']}")["session_id"] == beats[0]["session_id"]
     totals = page["totals"]
     assert (totals["beats"], totals["idle"], totals["turns"]) == (2, 0, 2)

@@ -8,10 +8,20 @@ from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.domain.money.budget import Usage
 from opencrab.gateways.rest.http.page import http_page_cursor
+from opencrab.ports.models.model import ChatRequest
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.thinking import PRICE
 
+NO_SAMPLING = dict.fromkeys(("temperature", "top_p", "max_output_tokens", "reasoning_effort"))
 USAGE = Usage(input_tokens=1_000, output_tokens=100, cached_tokens=400)
+
+
+class Remembering(Scripted):
+    """A scripted model that remembers what it was asked."""
+
+    def encode(self, request: ChatRequest) -> bytes:
+        self.asked = (*getattr(self, "asked", ()), request)
+        return super().encode(request)
 
 
 def worked(house: House, *texts: str) -> str:
@@ -43,6 +53,7 @@ def test_an_agent_without_a_say_thinks_as_the_installation_does(house: House) ->
         "by": "default",
         "problem": "",
         "learned": {},
+        "sampling": NO_SAMPLING,
     }
     thinking = found["effective"]["thinking"]
     assert (thinking["model"], thinking["by"]) == ("openai:dear", "use")
@@ -93,6 +104,24 @@ def test_an_agents_own_say_wins_over_the_installations(house: House) -> None:
     }
 
 
+def test_the_sampling_of_a_use_reaches_the_model(house: House) -> None:
+    agent_id = house.agent()
+    own = {"temperature": 0.3, "max_output_tokens": 512, "reasoning_effort": "high"}
+    body = {"sampling": {"conversation": own}}
+    found = house.call("PUT", f"/agents/{agent_id}/llm/config", body).json()
+    assert found["sampling"] == {"conversation": {**NO_SAMPLING, **own}}
+    # The model here takes no reasoning effort.
+    told = {**NO_SAMPLING, "temperature": 0.3, "max_output_tokens": 512}
+    assert found["effective"]["conversation"]["sampling"] == told
+    model = house.thinking.model = Remembering([ScriptedAnswer(text="はい")])
+    house.say(house.session(agent_id), "こんにちは")
+    house.work()
+    request = model.asked[-1]
+    assert (request.temperature, request.max_output_tokens) == (0.3, 512)
+    assert request.reasoning_effort is None
+    assert house.call("PUT", f"/agents/{agent_id}/llm/config", {}).json()["sampling"] == {}
+
+
 def test_a_change_of_the_settings_leaves_the_say_alone(house: House) -> None:
     agent_id = house.agent()
     house.call("PUT", f"/agents/{agent_id}/llm/config", {"models": {"creative": "fast"}})
@@ -125,6 +154,14 @@ def test_a_change_of_the_settings_leaves_the_say_alone(house: House) -> None:
         ({"aim": {"explore": 0.6}}, "aim.explore"),
         ({"aim": {"worded": "yes"}}, "aim.worded"),
         ({"aim": None}, "aim"),
+        ({"sampling": {"conversation": {"temperature": 2.1}}}, "sampling.conversation.temperature"),
+        ({"sampling": {"conversation": {"top_p": 0}}}, "sampling.conversation.top_p"),
+        ({"sampling": {"creative": {"max_output_tokens": 1}}}, None),
+        ({"sampling": {"creative": {"max_output_tokens": 9_999}}}, None),
+        ({"sampling": {"thinking": {"reasoning_effort": "enormous"}}}, None),
+        ({"sampling": {"dreaming": {}}}, None),
+        ({"sampling": {"embedding": {"temperature": 1}}}, "sampling.embedding"),
+        ({"sampling": {"conversation": {"seed": 1}}}, "sampling.conversation.seed"),
     ],
 )
 def test_a_say_that_cannot_be_is_refused(house: House, body: Any, field: str | None) -> None:

@@ -27,14 +27,27 @@ def dated(as_of: str = "2026-02-17", **changes: Any) -> dict[str, Any]:
 
 def test_models_are_listed_with_limits_and_prices_and_what_is_unknown(house: House) -> None:
     listed = house.got("/llm/models")["items"]
-    names = ["ollama:llama", "openai:dear", "openai:new", "scripted:rules"]
+    names = ["ollama:llama", "ollama:かに", "openai:dear", "openai:new", "scripted:rules"]
     assert [one["name"] for one in listed] == names
-    assert [one["provider"] for one in listed] == ["ollama", "openai", "openai", "scripted"]
-    assert listed[1]["price"] == PRICE.model_dump(mode="json")
-    assert (listed[1]["vision"], listed[1]["private"]) == (True, False)
-    assert listed[2]["price"] is None
-    assert listed[2]["notes"] == ["the price of 'openai:new' is not known"]
+    assert [one["provider"] for one in listed] == [name.partition(":")[0] for name in names]
+    assert listed[2]["price"] == PRICE.model_dump(mode="json")
+    assert (listed[2]["vision"], listed[2]["private"]) == (True, False)
+    assert listed[3]["price"] is None
+    assert listed[3]["notes"] == ["the price of 'openai:new' is not known"]
     assert listed[0]["price"]["input_per_million"] == 0
+
+
+def test_models_say_whether_they_can_be_used_now_and_why_not(house: House) -> None:
+    listed = {one["name"]: one for one in house.got("/llm/models")["items"]}
+    told = {name: (one["problem"], one["listed"], one["free"]) for name, one in listed.items()}
+    lacks = "provider 'openai' is not set up: OPENAI_API_KEY"
+    assert told == {
+        "ollama:llama": ("", True, True),
+        "ollama:かに": ("the price of 'ollama:かに' is not known", True, False),
+        "openai:dear": (lacks, None, False),
+        "openai:new": (lacks, None, False),
+        "scripted:rules": ("", True, True),
+    }
 
 
 def test_models_of_one_provider_come_in_pages(house: House) -> None:

@@ -79,6 +79,9 @@ def test_a_key_makes_a_provider_ready_at_once(house: House) -> None:
         "by": "permanent",
         "problem": "",
         "learned": {},
+        "sampling": dict.fromkeys(
+            ("temperature", "top_p", "max_output_tokens", "reasoning_effort"), None
+        ),
     }
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.domain.errors import Unavailable
 from tests.integration.rest.house import House, problem
 
@@ -236,3 +237,38 @@ def test_whoever_waits_learns_how_each_turn_ended_and_what_it_cost(
     assert told in frozen["error"]["cure"]
     turn = shared.call("GET", f"/turns/{frozen['id']}", headers={"Accept-Language": language})
     assert turn.json()["error"] == frozen["error"]
+
+
+@HELLO
+def test_an_answer_says_to_which_line_it_is_a_reply(house: House, text: str) -> None:
+    agent = house.agent("美香")
+    session_id = house.session(agent)
+    house.script(ScriptedAnswer(text="はい"))
+    house.say(session_id, text)
+    house.work()
+    speaks = {"content": text, "reply_to": "1"}
+    house.script(ScriptedAnswer(calls=(ScriptedCall("send_speech", speaks),)))
+    with house.worker():
+        answer = house.call(
+            "POST",
+            f"/sessions/{session_id}/messages",
+            {"text": "もう一度"},
+            headers={"Prefer": "wait=15"},
+        )
+    (reply,) = answer.json()["replies"]
+    assert (reply["text"], reply["reply_to"]) == (text, 1)
+    lines = house.got(f"/sessions/{session_id}/messages")["items"]
+    assert [line["reply_to"] for line in lines] == [None, None, None, 1]
+
+
+def test_a_reply_to_nobody_is_an_error_that_the_model_can_cure(house: House) -> None:
+    session_id = house.session(house.agent("美香"))
+    wrong = {"content": "はい", "reply_to": "nobody"}
+    house.script(
+        ScriptedAnswer(calls=(ScriptedCall("send_speech", wrong),)), ScriptedAnswer(text="では")
+    )
+    house.say(session_id, "やあ")
+    house.work()
+    assert house.lines(session_id)[-1] == "では"
+    told = house.got(f"/sessions/{session_id}/messages?kinds=action")["items"]
+    assert "nobody here said 'nobody'" in told[0]["data"]["result"]

@@ -283,3 +283,15 @@ def test_owners_who_change_skills_at_once_lose_nothing(house: House) -> None:
 
     assert at_once(4, create) == [201] * 4
     assert [each.name for each in mind(house, agent).skills] == [f"s-{n}" for n in range(4)]
+
+
+def test_a_skill_keeps_the_title_that_it_was_given(house: House) -> None:
+    place = f"/agents/{house.agent()}/skills"
+    body = {"name": "効果的な質問", "description": "議論を深める", "guidance": "なぜ、と尋ねる。"}
+    made = house.made(place, body)
+    assert made["title"] == "効果的な質問"
+    assert made["name"].startswith("skill-")
+    listed = {each["name"]: each["title"] for each in house.got(place)["items"]}
+    assert listed[made["name"]] == "効果的な質問"
+    plain = house.made(place, {**body, "name": "Good Questions"})
+    assert (plain["name"], plain["title"]) == ("good-questions", "good-questions")

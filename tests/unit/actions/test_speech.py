@@ -7,8 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.conversation.message import SENT_AS, Audience, LineKind
 from opencrab.domain.turn.action import (
     ActionResult,
+    AnsweredLine,
     DeclaredDone,
     Effect,
     InnerVoiceNoted,
@@ -108,3 +110,31 @@ def test_the_longest_message_can_be_said(at: ActionContext) -> None:
 def test_an_unknown_argument_is_refused(name: str, at: ActionContext) -> None:
     with pytest.raises(ValidationError, match="loudly"):
         run(at, name, content="やあ", loudly=True)
+
+
+@pytest.mark.parametrize("words", ["はい、鍵は灯台です", "Yes, the key is at the lighthouse"])
+@pytest.mark.parametrize(
+    ("wanted", "sequence", "sent_as"),
+    [("2", 2, ""), ("jun", 3, "discord:77/900"), (" taro ", 2, ""), ("m-1", 1, "")],
+)
+def test_speech_may_reply_to_a_line_or_to_the_last_words_of_somebody(
+    words: str, wanted: str, sequence: int, sent_as: str, tmp_path: Path
+) -> None:
+    with desk(tmp_path) as place:
+        place.hear("鍵はどこ?", message_id="m-1")
+        place.hear("Where is the key?")
+        place.hear("ねえ", speaker_id="jun", data={SENT_AS: "discord:77/900"})
+        place.hear("秘密", speaker_id="jun", kind=LineKind.INNER_VOICE, audience=Audience.SELF)
+        result = run(place.at, "send_speech", content=words, reply_to=wanted)
+        answered = AnsweredLine(sequence=sequence, sent_as=sent_as)
+        assert result.side_effects == (SpeechSent(text=words, reply_to=answered),)
+
+
+@pytest.mark.parametrize("wanted", ["9", "nobody", "0", "-1", "1", "\uff19", "1" * 40])
+def test_a_reply_to_what_nobody_said_is_refused(wanted: str, tmp_path: Path) -> None:
+    with desk(tmp_path) as place:
+        place.hear("(hm)", kind=LineKind.INNER_VOICE, audience=Audience.SELF)
+        result = run(place.at, "send_speech", content="はい", reply_to=wanted)
+        assert result.error is not None
+        assert result.error.startswith("nobody here said")
+        assert not result.side_effects

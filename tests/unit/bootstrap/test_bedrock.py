@@ -17,6 +17,7 @@ from opencrab.adapters.providers.catalogue.merge import provider_routing
 from opencrab.bootstrap.bedrock import (
     AwsAccount,
     aws_account,
+    local_aws_profiles,
     models_signed_for_aws,
     sign_bedrock_request,
 )
@@ -168,3 +169,27 @@ def test_a_key_is_used_instead_of_a_signature() -> None:
 
 def test_without_credentials_it_cannot_be_used() -> None:
     assert missing_catalogue_provider_setting(BEDROCK) == "it has no AWS credentials"
+
+
+def test_profiles_are_found_in_both_files_and_one_that_is_named_is_alone(tmp_path: Path) -> None:
+    assert local_aws_profiles({}, tmp_path) == ()
+    folder = tmp_path / ".aws"
+    folder.mkdir()
+    config = "[profile work]\nregion = eu-west-1\n[sso-session corp]\nsso_region = eu-west-1\n"
+    (folder / "config").write_text(config)
+    (folder / "credentials").write_text("[home]\n[default]\n")
+    assert local_aws_profiles({}, tmp_path) == ("default", "home", "work")
+    assert local_aws_profiles({"AWS_PROFILE": "work"}, tmp_path) == ("work",)
+    (folder / "config").write_bytes(b"\xff no profiles")
+    assert local_aws_profiles({}, tmp_path) == ("default", "home")
+
+
+def test_the_profile_of_a_provider_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = "[work]\naws_access_key_id = AKIAWORK\naws_secret_access_key = s\n"
+    (tmp_path / "credentials").write_text(keys)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    headers = sign_bedrock_request("POST", "http://127.0.0.1:1/x", b"", "eu-west-1", "work")
+    named = {name.lower(): value for name, value in headers.items()}
+    assert "AKIAWORK/" in named["authorization"]

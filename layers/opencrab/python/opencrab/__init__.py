@@ -1,3 +1,3 @@
 """OpenCrab: autonomous agents that remember, act and never lose a message."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -16,10 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from opencrab.domain.configuration.variable_value import variable_value_like
+from opencrab.domain.configuration.variable_value import (
+    setting_of_variable,
+    variable_of_setting,
+    variable_value_like,
+)
 from opencrab.domain.errors import Invalid
 
-_PREFIX = "OPENCRAB_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PROVIDERS = "llm.providers."
 _MAY_BE_ABSENT = (_PROVIDERS, "gateway.", "web.")
@@ -50,11 +53,12 @@ class EffectiveSetting:
 class OwnerSettings:
     """What an owner set: settings of files by dotted name, and variables of a file `.env`.
 
-    The process's variables override those of `.env`.
+    The process's variables override those of `.env`, but do not set what `replaces` names.
     """
 
     values: Mapping[str, EffectiveSetting] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    replaces: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,8 @@ def load_settings(
     """
     environ: Mapping[str, str] = os.environ if environment is None else environment
     if own is not None:
-        environ = {**own.variables, **environ}
+        replaced = {variable_of_setting(name) for name in own.replaces}
+        environ = {**own.variables, **{key: environ[key] for key in environ.keys() - replaced}}
     found = _folder(folder)
     defaults = dict(_flat(_read_toml(found / "default.toml")))
     written = dict(defaults)
@@ -289,12 +294,12 @@ def _from_environment(
     One for a whole model replaces its parts. Providers may have keys that the file lacks; raises
     Invalid for any other unknown name.
     """
-    names = {_PREFIX + name.upper().replace(".", "__"): name for name in written}
+    names = {variable_of_setting(name): name for name in written}
     given = {}
     for variable in environ:
-        if not variable.startswith(_PREFIX) or "__" not in variable:
+        if (usual := setting_of_variable(variable)) is None:
             continue
-        name = names.get(variable) or variable.removeprefix(_PREFIX).lower().replace("__", ".")
+        name = names.get(variable, usual)
         is_model = f"{name}.model" in written
         if name not in written and not is_model and not name.startswith(_PROVIDERS):
             raise Invalid(

@@ -21,6 +21,7 @@ from opencrab.domain.value import Language
 from opencrab.ports.models.readiness import ProviderHealth
 from opencrab.ports.turn.action import ActionContext
 from tests.unit.actions.bench import REGISTRY, ROUTING, OneAgent, agent, context, prepared, run
+from tests.unit.engine.known_models import Known, Named
 
 CHOICE = {"purpose": "thinking", "model_alias": "smart", "reason": "難しい問題なので"}
 
@@ -137,11 +138,11 @@ def test_the_list_tells_prices_and_what_is_not_there(at: ActionContext) -> None:
     assert told["local"]["private"] is True
 
 
-class Answers:
-    """`ports.models.readiness.Readiness` in which OpenAI is dead."""
+LISTED = ("llama", "secret")
 
-    def __init__(self) -> None:
-        self.asked: set[str] = set()
+
+class Answers:
+    """`ports.models.readiness.Readiness` in which OpenAI is dead and Ollama has two models."""
 
     def readiness(
         self,
@@ -151,8 +152,10 @@ class Answers:
         newer_than_seconds: float | None = None,
     ) -> Mapping[str, ProviderHealth]:
         assert wait_seconds < 1
-        self.asked = set(providers or ())
-        return {"openai": ProviderHealth(ok=False, latency_ms=1, problem="nobody is there")}
+        return {
+            "openai": ProviderHealth(ok=False, latency_ms=1, problem="nobody is there"),
+            "ollama": ProviderHealth(ok=True, latency_ms=1, models=LISTED),
+        }
 
 
 def test_only_what_answered_is_ready(at: ActionContext) -> None:
@@ -162,8 +165,26 @@ def test_only_what_answered_is_ready(at: ActionContext) -> None:
     told = {entry["alias"]: entry for entry in result.data["models"]}
     assert told["smart"]["ready"] is told["smart"]["available"] is False
     assert told["smart"]["why"] == "nobody is there"
-    assert (told["local"]["ready"], told["local"]["available"]) == (False, True)
-    assert "openai" in answers.asked
+    assert (told["local"]["ready"], told["local"]["available"]) == (True, True)
+    # Free, and its server does not list it: it is not installed.
+    assert (told["home"]["ready"], told["home"]["available"]) == (False, False)
+    assert "does not have it" in told["home"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [(Language.EN, "ask your owner"), (Language.JA, "オーナー")]
+)
+def test_free_models_that_are_installed_are_told_though_they_have_no_alias(
+    at: ActionContext, language: Language, words: str
+) -> None:
+    routing = ROUTING.replaced(aliases={"smart": "openai:gpt"}, selectable=("smart",))
+    models = Known((Named("openai:gpt"), Named("ollama:llama", private=True)), routing)
+    reach = replace(at.reach, readiness=Answers(), models=models)
+    them = replace(at, reach=reach, agent=agent(language))
+    result = run(them, "get_available_models")
+    assert result.data is not None
+    assert result.data["free_others"] == ["ollama:llama"]
+    assert words in result.data["note"]
 
 
 def test_the_configuration_tells_who_chose(at: ActionContext) -> None:

@@ -296,3 +296,38 @@ def test_a_panel_whose_message_is_not_known_is_not_shown(talk: Talk) -> None:
     for channel in (talk.utterance("", reply), talk.utterance("", secret), talk.utterance("")):
         talk.channel.show(channel.channel, panel())
     assert len(talk.discord.log) == sent
+
+
+def references(talk: Talk) -> list[object]:
+    """The messages to which the posts are replies, None for no reply."""
+    posts = talk.discord.requests("POST /channels")
+    return [post.request.json.get("message_reference") for post in posts]
+
+
+@pytest.mark.parametrize("text", ["灯台にあります", "At the lighthouse"])
+def test_a_reply_refers_to_its_message_with_the_first_piece(talk: Talk, text: str) -> None:
+    place = f"discord:{SERVER_CHANNEL.channel_id}"
+    talk.say(talk.utterance(text + "🦀" * 1_500, reply_to=f"{place}/1400000000000000777"))
+    first, *others = references(talk)
+    assert first == {"message_id": "1400000000000000777", "fail_if_not_exists": False}
+    assert others
+    assert set(others) == {None}
+
+
+@pytest.mark.parametrize(
+    "reply_to",
+    ["", f"discord:{OTHER_CHANNEL.channel_id}/1400000000000000777", "rest:a/1", "discord:x/y"],
+)
+def test_nothing_refers_to_a_message_of_another_place(talk: Talk, reply_to: str) -> None:
+    talk.say(talk.utterance("はい", reply_to=reply_to))
+    assert references(talk) == [None]
+    assert texts(talk) == ["はい"]
+
+
+def test_where_a_reply_is_refused_the_answer_is_posted_without_reference(talk: Talk) -> None:
+    talk.discord.fail("POST /channels", Status(403))
+    place = f"discord:{SERVER_CHANNEL.channel_id}"
+    talk.say(talk.utterance("はい", reply_to=f"{place}/1400000000000000777"))
+    assert texts(talk) == ["はい"]
+    _refused, posted = talk.discord.requests("POST /channels")
+    assert "message_reference" not in posted.request.json

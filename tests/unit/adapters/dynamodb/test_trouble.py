@@ -90,6 +90,14 @@ def test_what_newer_code_wrote_does_not_stop_the_sweep(home: Dynamo) -> None:
     assert [one.id for one in home.stores.journal.list_overdue(later(600), 10)] == ["t2"]
 
 
+def test_a_turn_that_ended_after_it_was_listed_does_not_stop_the_sweep(home: Dynamo) -> None:
+    current = running(home)
+    say(home, 2)
+    home.wire.before("BatchGetItem", lambda: home.others.journal.commit(ending(current)))
+    assert [one.id for one in home.stores.journal.list_overdue(later(600), 10)] == ["t2"]
+    assert home.stores.journal.header("t1").status is TurnStatus.COMPLETED
+
+
 def test_a_claim_whose_answer_was_lost_counts_once(home: Dynamo) -> None:
     home.stores.journal.admit(admission())
     for _ in range(2):

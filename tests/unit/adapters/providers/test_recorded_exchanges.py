@@ -22,6 +22,7 @@ from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.wire import Wire
 from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.turn.record import ModelAnswer
 from tests.unit.adapters.providers.recorded import PARTY, Exchange, exchanges, read, read_stream
 
 
@@ -115,6 +116,29 @@ def _answers(wire: Path, vendor: Vendor) -> Iterator[Exchange]:
             yield exchange
 
 
+RECORDED = {
+    "responses": (96, 15, 9),
+    "bedrock": (55, 15, 8),
+    "mistral": (23, 0, 0),
+}
+"""Exchanges that are read here, at the least: answers at once, streams, errors."""
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.folder)
+def test_all_that_was_recorded_is_read_here(wire: Path, vendor: Vendor) -> None:
+    found = _recorded(wire, vendor)
+    counts = (
+        sum(not (each.is_error or each.is_stream) for each in found),
+        sum(each.is_stream for each in found),
+        sum(each.is_error for each in found),
+    )
+    least = RECORDED.get(vendor.folder, (1, 0, 0))
+    assert all(count >= few for count, few in zip(counts, least, strict=True)), counts
+    others = {each.endpoint for each in exchanges(wire, vendor.folder)} - set(vendor.endpoints)
+    if vendor.folder in RECORDED:
+        assert others <= {"invoke"}, others
+
+
 @folders
 def test_every_recorded_answer_carries_words_or_calls(wire: Path, vendor: Vendor) -> None:
     for exchange in _answers(wire, vendor):
@@ -139,6 +163,90 @@ def test_no_recorded_word_is_lost(wire: Path, vendor: Vendor) -> None:
             messages = [_first(json.loads(exchange.body.decode("utf-8-sig")))["message"]]
         texts = [text for message in messages for text in _texts(message)]
         assert words == "".join(texts).strip(), exchange.name
+
+
+def test_no_word_or_call_recorded_at_the_responses_api_is_lost(wire: Path) -> None:
+    vendor = next(each for each in VENDORS if each.folder == "responses")
+    for exchange in _answers(wire, vendor):
+        answer = read(vendor.wire, exchange)
+        if exchange.is_stream:
+            events = _json_frames(vendor, exchange)
+            done = [each["item"] for each in events if each["type"] == "response.output_item.done"]
+            words = [each["delta"] for each in events if each["type"] in SAID]
+        else:
+            done = json.loads(exchange.body)["output"]
+            parts = [part for item in done for part in item.get("content") or ()]
+            words = [part.get("text") or part.get("refusal") or "" for part in parts]
+            words = [word for word, part in zip(words, parts, strict=True) if _is_said(part)]
+        _assert_same(exchange, answer, "".join(words), _functions(done))
+
+
+SERVERS = "server_tool_use"
+"""A tool that Bedrock ran itself."""
+
+SAID = {"response.output_text.delta", "response.refusal.delta"}
+
+
+def _is_said(part: Any) -> bool:
+    return part["type"] in {"output_text", "refusal"}
+
+
+def _functions(items: Any) -> list[tuple[str, Any]]:
+    called = [each for each in items if each["type"] in {"function_call", "custom_tool_call"}]
+    return [(each["name"], _arguments(each)) for each in called]
+
+
+def _arguments(call: Any) -> Any:
+    """The arguments of a call; those of a tool that takes plain text cannot be read."""
+    return json.loads(call["arguments"] or "{}") if call["type"] == "function_call" else None
+
+
+def test_no_word_or_call_recorded_at_bedrock_is_lost(wire: Path) -> None:
+    vendor = next(each for each in VENDORS if each.folder == "bedrock")
+    for exchange in _answers(wire, vendor):
+        answer = read(vendor.wire, exchange)
+        if exchange.is_stream:
+            events = _json_frames(vendor, exchange)
+            deltas = [each.get("delta") or {} for each in events]
+            words = [each.get("text", "") for each in deltas]
+            named = [each for each in events if "toolUse" in (each.get("start") or {})]
+            named = [each for each in named if each["start"]["toolUse"].get("type") != SERVERS]
+            inputs = {
+                each["contentBlockIndex"]: "".join(
+                    other["delta"]["toolUse"]["input"]
+                    for other in events
+                    if other.get("contentBlockIndex") == each["contentBlockIndex"]
+                    and "toolUse" in (other.get("delta") or {})
+                )
+                for each in named
+            }
+            calls = [
+                (
+                    each["start"]["toolUse"]["name"],
+                    json.loads(inputs[each["contentBlockIndex"]] or "{}"),
+                )
+                for each in named
+            ]
+        else:
+            blocks = json.loads(exchange.body)["output"]["message"]["content"]
+            words = [each.get("text", "") for each in blocks]
+            used = [each["toolUse"] for each in blocks if "toolUse" in each]
+            used = [each for each in used if each.get("type") != SERVERS]
+            calls = [(each["name"], each["input"]) for each in used]
+        _assert_same(exchange, answer, "".join(words), calls)
+
+
+def _json_frames(vendor: Vendor, exchange: Exchange) -> list[Any]:
+    frames = wire_stream_frames([exchange.body], vendor.wire.framing)
+    return [json.loads(frame.data) for frame in frames if frame.data.startswith("{")]
+
+
+def _assert_same(
+    exchange: Exchange, answer: ModelAnswer, words: str, calls: list[tuple[str, Any]]
+) -> None:
+    said = answer.thought.intent if answer.calls and answer.thought else answer.text
+    assert "".join(said.split()) == "".join(words.split()), exchange.name
+    assert [(each.name, each.arguments) for each in answer.calls] == calls, exchange.name
 
 
 def _first(body: Any) -> Any:

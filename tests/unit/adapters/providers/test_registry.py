@@ -1,11 +1,9 @@
 """Models by name: what is there, what is missing, and what an owner changes meanwhile."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Barrier, Thread
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -15,12 +13,7 @@ from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
     ProviderSettings,
 )
-from opencrab.adapters.providers.catalogue.detect import LocalServer
-from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
-from opencrab.adapters.providers.registry import (
-    ProviderModels,
-    provider_settings_with_usable_default,
-)
+from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, NotFound, Unavailable
@@ -36,8 +29,6 @@ from tests.unit.adapters.providers.installed import (
     address_asked,
     models_and_transport,
 )
-
-FOUND = LocalServer("llamacpp", "http://localhost:8080", "tiny", input_tokens=2_048)
 
 
 @pytest.mark.parametrize(
@@ -110,51 +101,6 @@ def test_openai_without_a_key_names_the_variable() -> None:
     )
     with pytest.raises(Invalid, match="OPENAI_API_KEY"):
         models_and_transport(bare)[0].get("openai")
-
-
-@pytest.mark.parametrize(
-    ("changes", "server", "default"),
-    [
-        ({}, None, "openai:gpt-4o-mini"),
-        ({}, FOUND, "openai:gpt-4o-mini"),
-        ({"default": "absent:x"}, None, "openai:gpt-4o"),
-        ({"default": "absent:x"}, FOUND, "llamacpp:tiny"),
-        ({"default": "keyless:claude"}, FOUND, "llamacpp:tiny"),
-        ({"default": "absent:x", "fallback": ("海", "ollama:x", "openai")}, None, "openai:gpt-4o"),
-        ({"default": "absent:x", "fallback": ("openai",)}, FOUND, "llamacpp:tiny"),
-        ({"default": "nobody:x"}, None, "openai:gpt-4o"),
-        ({"providers": {}}, FOUND, "llamacpp:tiny"),
-        ({"providers": {}}, None, SCRIPTED),
-    ],
-)
-def test_the_default_is_the_best_that_can_work_here(
-    changes: Mapping[str, Any], server: LocalServer | None, default: str
-) -> None:
-    wanted = ModelsSettings(
-        default=changes.get("default", SETTINGS.default),
-        providers=changes.get("providers", SETTINGS.providers),
-        fallback=changes.get("fallback", ()),
-    )
-    settings = provider_settings_with_usable_default(wanted, server)
-    assert settings.default == default
-    assert models_and_transport(settings)[0].get(None).info.name == default
-
-
-def test_a_server_that_was_found_gives_its_real_context() -> None:
-    models, transport = models_and_transport(
-        provider_settings_with_usable_default(ModelsSettings(), FOUND)
-    )
-    model = models.get(None)
-    assert model.info.max_input_tokens == model.info.max_total_tokens == 2_048
-    assert model.info.price == FREE
-    assert address_asked(model, transport).startswith("http://localhost:8080/v1/")
-    known = ModelsSettings(models={"llamacpp:tiny": ModelSettings(max_input_tokens=99)})
-    assert (
-        models_and_transport(provider_settings_with_usable_default(known, FOUND))[0]
-        .get(None)
-        .info.max_input_tokens
-        == 99
-    )
 
 
 def test_a_newer_version_is_taken_over_and_an_older_one_is_not_read() -> None:
@@ -335,3 +281,21 @@ def test_preferences_that_cannot_be_read_are_left_out(caplog: pytest.LogCaptureF
     shelf.trouble = None
     models.refresh(shelf.put(aliases={"new": "openai:gpt-4o"}))
     assert models.get("new").info.name == "openai:gpt-4o"
+
+
+def test_what_changes_outside_is_read_again_and_what_is_wrong_there_only_once() -> None:
+    stamp, readings = [1], list[str]()
+
+    def configured() -> ModelsSettings:
+        readings.append("read")
+        if stamp[0] == 2:
+            raise Invalid("the file is wrong")
+        return replace(SETTINGS, aliases={f"alias{stamp[0]}": "ollama:x"})
+
+    models = ProviderModels(configured, Replying, stamp=lambda: stamp[0])
+    assert [set(models.routing.aliases) for _ in range(3)] == [{"alias1"}] * 3
+    stamp[0] = 2
+    assert [set(models.routing.aliases) for _ in range(3)] == [{"alias1"}] * 3
+    assert len(readings) == 2
+    stamp[0] = 3
+    assert set(models.routing.aliases) == {"alias3"}

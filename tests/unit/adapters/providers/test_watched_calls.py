@@ -188,6 +188,54 @@ def test_a_thought_that_was_never_opened_is_taken_back() -> None:
     assert watcher.shown[-1] == "Hello"
 
 
+OPENED = replace(THINKER, opened_block=True)
+
+
+@pytest.mark.parametrize("thought", ["I should greet", "挨拶しよう"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("{0}", " or not\n", "</think>\n", "\nHello", " there"), "Hello there"),
+        (("<think>", "{0}\n", "</think>\n", "こんにち", "は"), "こんにちは"),
+        (("{0}\n</thi", "nk>\n\n", "はい"), "はい"),
+    ],
+)
+def test_a_thought_that_the_template_opened_is_never_shown(
+    thought: str, words: tuple[str, ...], said: str
+) -> None:
+    watcher = Watcher()
+    told = tuple(word.format(thought) for word in words)
+    answer = _chat(OpenAIWire(), _said(*told), watcher, OPENED)
+    assert answer.text == said
+    assert answer.thought is not None
+    assert thought in answer.thought.judgment
+    assert watcher.shown[-1] == said
+    assert all(said.startswith(text) for text in watcher.shown)
+
+
+def test_a_server_that_takes_the_thought_out_has_its_answer_shown_as_it_arrives() -> None:
+    watcher = Watcher()
+    apart = _openai({"reasoning_content": "I greet"}, {"content": "Hel"}, {"content": "lo"})
+    _chat(OpenAIWire(), apart + b"data: [DONE]\n\n", watcher, OPENED)
+    assert "Hel" in watcher.shown
+    assert watcher.shown[-1] == "Hello"
+
+
+def test_a_thought_of_which_nothing_came_after_is_no_answer() -> None:
+    cut = _openai({"content": "I should"}) + _sse(
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}
+    )
+    watcher = Watcher()
+    answer = _chat(OpenAIWire(), cut, watcher, OPENED)
+    assert (answer.text, answer.thought and answer.thought.judgment) == ("", "I should")
+    assert not any(watcher.shown)
+
+
+def test_an_answer_without_any_thought_is_one_all_the_same() -> None:
+    watcher = Watcher()
+    assert _chat(OpenAIWire(), _said("Hel", "lo"), watcher, OPENED).text == "Hello"
+
+
 @given(
     st.text(alphabet="a<蟹🦀 \n" + KEY, max_size=60),
     st.lists(st.integers(0, 140), max_size=6),

@@ -167,10 +167,24 @@ def test_purged_entries_are_what_the_shortened_feed_stands_for(at: Place, tmp_pa
     assert at.home.feed.read(after=0, limit=10)
     later = sqlite_milliseconds(at.clock.now() + timedelta(days=2))
     database.purge(0, later)
-    assert at.home.feed.read(after=0, limit=10) == ()
-    assert at.home.feed.position() == 0
-    at.feed.deleted = 10**6
-    assert at.feed.position() == 0
+    (newest,) = at.home.feed.read(after=0, limit=10)
+    at.feed.deleted = newest.position - 1
+    assert at.feed.read(after=0, limit=10) == (newest,)
+    assert at.feed.position() == newest.position
+
+
+def test_an_index_that_followed_the_feed_to_its_end_reads_nothing_after_days_off(
+    at: Place,
+) -> None:
+    at.life.say("crab 蟹 before the holidays")
+    at.search.catch_up("hana")
+    at.search.close()
+    at.clock.advance(9 * 86_400)
+    at.home.feed._database.purge(0, sqlite_milliseconds(at.clock.now()))  # type: ignore[union-attr]
+    at.restarted()
+    at.reads()
+    assert "crab 蟹 before the holidays" in at.find()
+    assert at.reads() == 0
 
 
 def test_what_the_release_before_left_and_what_it_would_find_are_removed(at: Place) -> None:

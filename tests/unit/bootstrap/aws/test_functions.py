@@ -15,8 +15,9 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.providers.registry import ProviderModels, no_provider_settings
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.aws import functions
-from opencrab.bootstrap.aws.functions import DeployedModels, LaterSecrets, models_of_lambda
+from opencrab.bootstrap.aws import deployed_models, functions
+from opencrab.bootstrap.aws.deployed_models import DeployedModels, models_of_lambda
+from opencrab.bootstrap.aws.functions import LaterSecrets
 from opencrab.bootstrap.aws.models import aws_models_from_settings
 from opencrab.bootstrap.aws.status import aws_setup_status
 from opencrab.domain.errors import Invalid, Unavailable
@@ -241,7 +242,7 @@ def test_a_provider_without_its_key_is_missed_and_not_replaced() -> None:
 
 
 def test_a_worker_is_built_from_names_alone(environment: pytest.MonkeyPatch) -> None:
-    made = functions.lambda_turn_worker()
+    made = functions.lambda_turn_worker()()
     assert made.run_turns({"Records": []}, Call()) == {"batchItemFailures": []}
     assert made.send_deliveries({"Records": []}, Call()) == {"batchItemFailures": []}
 
@@ -261,7 +262,7 @@ def test_the_heartbeat_tells_its_queue_from_its_schedule(environment: pytest.Mon
     # Run, not imported: bytecode beside the handler would be shipped with it.
     handler = runpy.run_path(str(path))["handler"]
     assert handler({"Records": []}, Call()) == {"batchItemFailures": []}
-    handler.__globals__["_worker"] = Halves()
+    handler.__globals__["_worker"] = Halves
     assert handler({"Records": []}, Call()) == "beats"
     assert handler({"source": "aws.events", "detail-type": "Scheduled Event"}, Call()) == "sweep"
     gc.unfreeze()
@@ -308,7 +309,7 @@ def test_the_level_of_the_log_is_a_setting(
 
 @pytest.mark.parametrize("tongue", cli_languages())
 def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: CliLanguage) -> None:
-    setup = aws_setup_status(settings.load_settings({}), limited(), beating())
+    setup = aws_setup_status(settings.load_settings, limited(), beating())
     assert json.loads(json.dumps(setup)) == setup
     assert setup["home"]["table"] == "opencrab-dev"
     findings = list(check_setup_by_doctor(SentenceCatalog(tongue), setup, NOW))
@@ -321,22 +322,22 @@ def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: C
 def test_the_setup_tells_no_secret(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENAI_API_KEY", "sk-secret")
     environment.setenv("OPENCRAB_AWS__OWNER_KEY_HASH", "f" * 64)
-    told = json.dumps(aws_setup_status(settings.load_settings({}), limited(), beating()))
+    told = json.dumps(aws_setup_status(settings.load_settings, limited(), beating()))
     assert "sk-secret" not in told
     assert "f" * 64 not in told
 
 
 def test_the_setup_shows_the_limits_in_force(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENCRAB_BUDGET__TURN_USD", "0.25")
-    configured = settings.load_settings({})
-    shown = aws_setup_status(configured, limited(agent_day_micro_usd=7), beating())["budget"]
+    load, limits = settings.load_settings, limited(agent_day_micro_usd=7)
+    shown = aws_setup_status(load, limits, beating())["budget"]
     assert (shown["turn_usd"], shown["agent_day_usd"]) == (0.25, 0.000007)
     assert (shown["session_usd"], shown["changed"]) == (None, ["agent_day_usd"])
 
     def fails() -> Any:
         raise Unavailable("not now")
 
-    assert aws_setup_status(configured, SimpleNamespace(limits=fails), beating())["budget"] is None
+    assert aws_setup_status(load, SimpleNamespace(limits=fails), beating())["budget"] is None
 
 
 def limited(**limits: int) -> Any:
@@ -370,7 +371,7 @@ def test_all_models_of_a_process_share_their_connections(
 ) -> None:
     store = Store(OPENAI_API_KEY="sk-one")
     made: list[httpx.MockTransport] = []
-    functions._transport.cache_clear()
+    deployed_models.aws_transport_of_process.cache_clear()
 
     def client() -> httpx.MockTransport:
         made.append(httpx.MockTransport(lambda _: httpx.Response(200)))
@@ -383,7 +384,7 @@ def test_all_models_of_a_process_share_their_connections(
             models.get(name)
         models.embedder(None)
     assert len(made) == 1
-    functions._transport.cache_clear()
+    deployed_models.aws_transport_of_process.cache_clear()
 
 
 def test_a_key_is_kept_under_its_own_name_whatever_else_is_missing() -> None:

@@ -22,7 +22,7 @@ def test_the_function_of_the_night_is_built_from_names_alone(
     with own_log():
         module: dict[str, Any] = runpy.run_path(str(HANDLER))
     gc.unfreeze()
-    made = module["_worker"]
+    made = module["_worker"]()
     assert isinstance(made, NightWorker)
     runtime: Any = made._runtime
     nights = runtime.home.nights

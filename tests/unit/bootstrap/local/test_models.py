@@ -33,7 +33,7 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileSecrets:
 def test_without_keys_and_servers_the_scripted_model_answers(secrets: FileSecrets) -> None:
     thinking = models_of_local_server(secrets, None)
     assert thinking.settings.default == "scripted:rules"
-    assert any("opencrab config setup" in note for note in thinking.notes)
+    assert any("opencrab setup" in note for note in thinking.notes)
 
 
 def test_a_key_that_is_kept_meanwhile_opens_its_provider(secrets: FileSecrets) -> None:
@@ -87,6 +87,8 @@ VENDORS = {
     "OPENROUTER_API_KEY": "openrouter",
     "XAI_API_KEY": "xai",
     "DEEPSEEK_API_KEY": "deepseek",
+    "MISTRAL_API_KEY": "mistral",
+    "GROQ_API_KEY": "groq",
     "AZURE_OPENAI_API_KEY": "azure",
 }
 

@@ -3,9 +3,13 @@
 import json
 from datetime import UTC, datetime
 
+import jsonschema
 import pytest
 
-from opencrab.domain.autonomy.instruction_answer import parse_autonomy_instruction_plan
+from opencrab.domain.autonomy.instruction_answer import (
+    INSTRUCTION_ANSWER_SCHEMA,
+    parse_autonomy_instruction_plan,
+)
 from opencrab.domain.autonomy.instruction_plan import PlanFlaw, PlannedGoal
 
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -82,3 +86,36 @@ def test_a_condition_that_no_action_can_meet_is_left_out() -> None:
     found = goal(done_when="action:fly")
     assert (found.done_when, found.flaw) == ("", PlanFlaw.NO_CONDITION)
     assert goal(done_when="file:../../etc/passwd").done_when == ""
+
+
+def _answer(**fields: object) -> dict[str, object]:
+    said = {"name": "挨拶", "do": "Say hello.", "done_when": "", "when": "0 8 * * *"}
+    return {"goals": [{**said, **fields}], "note": ""}
+
+
+def test_what_the_schema_allows_is_read() -> None:
+    answer = _answer()
+    jsonschema.validate(answer, INSTRUCTION_ANSWER_SCHEMA)
+    ((found,), note) = parse(json.dumps(answer))
+    assert (found.name, found.words, found.times, note) == ("挨拶", "Say hello.", "0 8 * * *", "")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"goals": [], "note": ""},
+        {"goals": _answer()["goals"]},
+        {**_answer(), "tool": "rm"},
+        _answer(tool="rm"),
+        _answer(name=1),
+        _answer(name=""),
+        _answer(name="蟹" * 121),
+        {"goals": [{"name": "a"}], "note": ""},
+        {"goals": [{"name": f"{n}"} for n in range(9)], "note": ""},
+    ],
+)
+def test_what_would_be_refused_or_lacks_a_field_the_schema_does_not_allow(
+    answer: dict[str, object],
+) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(answer, INSTRUCTION_ANSWER_SCHEMA)

@@ -10,6 +10,7 @@ from opencrab.domain.agents.event import agent_event_id_after
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.vital_signs import (
     VitalSigns,
+    bring_heartbeat_forward,
     first_heartbeat_signs,
     heartbeat_signs_document,
     heartbeat_slot,
@@ -45,9 +46,10 @@ def test_an_outage_is_one_beat_and_the_slots_in_it_are_skipped() -> None:
     assert after.next_beat_at == NOW + timedelta(seconds=61 * 60)
 
 
-def test_a_clock_that_was_set_back_begins_a_new_lattice() -> None:
-    signs = new(next_beat_at=NOW + timedelta(days=3))
-    assert signs.after_beat(NOW).next_beat_at == NOW + timedelta(seconds=61)
+def test_a_heartbeat_that_is_far_ahead_is_brought_forward_on_its_grid() -> None:
+    signs = new(next_beat_at=NOW + timedelta(seconds=1_000 * 61 + 11))
+    assert signs.after_beat(NOW).next_beat_at == NOW + timedelta(seconds=11)
+    assert bring_heartbeat_forward(signs, NOW).next_beat_at == NOW + timedelta(seconds=11)
 
 
 def test_a_new_agent_beats_one_interval_after_its_birth_at_a_whole_second() -> None:

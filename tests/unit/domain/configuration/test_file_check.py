@@ -60,3 +60,11 @@ def test_no_secret_is_part_of_a_fault() -> None:
 )
 def test_the_setting_that_was_perhaps_meant_is_named(name: str, near: tuple[str, ...]) -> None:
     assert suggest_setting_names(name, KNOWN) == near
+
+
+@pytest.mark.parametrize(
+    "text", ["budget.turn_usd = " + "9" * 5_000, "a" + ".a" * 30_000 + " = 1", "a=" + "[" * 20_000]
+)
+def test_what_exceeds_the_limits_of_the_parser_is_a_fault_of_the_file(text: str) -> None:
+    (fault,) = check_settings_text(text, KNOWN).faults
+    assert (fault.line, fault.problem.code) == (1, "syntax")

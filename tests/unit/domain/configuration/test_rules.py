@@ -9,6 +9,7 @@ from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.configuration.rule import find_setting_problem
 from opencrab.domain.configuration.rules import RULES, is_secret_setting, setting_rule
 from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.models.routing import Sampling, Use
 from opencrab.domain.value import Value
 from opencrab.settings import load_settings
 from tests.cases import for_each
@@ -28,9 +29,8 @@ def test_a_default_follows_its_rule(name: str) -> None:
 
 def test_a_rule_is_for_a_setting_that_exists() -> None:
     own = {name for name in RULES if "*" not in name}
-    assert own <= set(load_settings({}, {}).values) | set(DEFAULTS) | {
-        "llm.uses.thinking.temperature"
-    }
+    unset = {f"llm.uses.{use}.{name}" for use in Use for name in Sampling.model_fields}
+    assert own <= set(load_settings({}, {}).values) | set(DEFAULTS) | unset
 
 
 @for_each(

@@ -6,6 +6,7 @@ import unicodedata
 import pytest
 
 from opencrab.domain.conversation.message import Line
+from opencrab.domain.erasure import stored_text
 from opencrab.domain.erasure.fingerprint import ErasureFingerprints
 from opencrab.domain.erasure.stored_text import StoredTextFilter, _normalize_letters
 from tests.contract.example import line
@@ -47,6 +48,13 @@ def test_a_stored_repetition_is_let_through_in_any_width_and_case(text: str) -> 
         assert words.may_match(told)
         assert words.may_match(f"{line('もう一つ').model_dump_json()}\n{told}")
         assert Line.model_validate_json(told) == stored
+        needles = words.needles()
+        assert needles is not None
+        assert (
+            any(each in told for each in needles.exact)
+            or not told.isascii()
+            or _has(told, needles.ascii)
+        )
 
 
 @pytest.mark.parametrize(
@@ -102,6 +110,31 @@ def test_a_mark_that_joins_is_found_behind_another_mark() -> None:
         and _letters(unicodedata.normalize("NFKC", text)) != _letters(_normalize_letters(text))
     ]
     assert missed == []
+
+
+def test_needles_are_what_is_stored_as_it_is_in_any_width() -> None:
+    needles = filter_of(JAPANESE, ENGLISH, ids=("01memory",)).needles()
+    assert needles is not None
+    assert set(needles.exact) == {"01memory", "座の", "またね"}
+    assert set(needles.ascii) == {"password"}
+    katakana, short = filter_of("カニカニカニカニ"), filter_of("Go to ox by me in it.")
+    assert (katakana.needles(), short.needles()) == (None, None)
+    assert filter_of(ids=tuple(f"0{number}" for number in range(17))).needles() is None
+
+
+def test_no_other_character_becomes_one_that_is_looked_for() -> None:
+    others = {
+        became
+        for number in range(0x110000)
+        if not 0xD800 <= number < 0xE000
+        for became in unicodedata.normalize("NFKC", chr(number)).casefold()
+        if became != chr(number)
+    }
+    assert others == stored_text._characters_of_others()
+
+
+def _has(told: str, words: tuple[str, ...]) -> bool:
+    return any(each in told.casefold() for each in words)
 
 
 def _letters(text: str) -> str:

@@ -9,13 +9,17 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Queue
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
+from tests.crash.scenarios import message
 from tests.e2e.house import House
 
 STALE = 61
@@ -95,3 +99,73 @@ def test_a_turn_that_is_lost_again_and_again_is_queued_each_time(house: House) -
         assert lose(house.home.turns) == 1
         house.clock.advance(STALE + 600)
         assert run_autonomy_sweep(house.runtime).requeued == 1
+
+
+def due_later(house: House, number: int) -> DueItem:
+    """A message that is due now, in a session of its own."""
+    told = message(f"Hello {number}", f"m{number}")
+    house.session(house.home.agents.get("crab").agent, id=f"s{number}")
+    return DueItem(id=f"d{number:03d}", at=house.clock.now(), session_id=f"s{number}", message=told)
+
+
+def work_beats(house: House, *, twice: bool = False) -> int:
+    """Handle what is in the queue of heartbeats; `twice` delivers each message again."""
+    handled = 0
+    while (found := house.home.beats.receive(visibility_seconds=60, wait_seconds=0)) is not None:
+        for _ in range(1 + twice):
+            assert decide_queued_heartbeat(house.runtime, found) is MessageOutcome.FINISHED
+        house.home.beats.acknowledge(found.receipt)
+        handled += 1
+    return handled
+
+
+def test_what_is_due_beyond_the_first_hundred_is_started_by_others_once(house: House) -> None:
+    for number in range(130):
+        house.home.due.put(due_later(house, number))
+    swept = run_autonomy_sweep(house.runtime)
+    assert (swept.admitted, swept.queued) == (100, 30)
+    assert len(house.home.due.list_due(house.clock.now(), 1_000)) == 30
+    assert run_autonomy_sweep(house.runtime).admitted == 30, "a second sweep does no harm"
+    assert work_beats(house, twice=True) == 30
+    assert house.home.due.list_due(house.clock.now(), 1_000) == ()
+    assert lose(house.home.turns) == 130
+
+
+def test_a_part_that_fails_keeps_no_other_part_from_its_work(house: House) -> None:
+    def fails() -> None:
+        raise Unavailable("the list of turns does not answer")
+
+    house.home.due.put(due_later(house, 1))
+    broken = replace(house.home, journal=Raced(house.home.journal, fails))
+    with pytest.raises(Unavailable, match="list of turns"):
+        run_autonomy_sweep(replace(house.runtime, home=broken))
+    assert house.home.due.list_due(house.clock.now(), 9) == ()
+    assert lose(house.home.turns) == 1
+
+
+def test_queued_work_that_a_dead_worker_left_is_found_by_the_next_sweep(house: House) -> None:
+    for number in range(101):
+        house.home.due.put(due_later(house, number))
+    assert run_autonomy_sweep(house.runtime).queued == 1
+    lost = house.home.beats.receive(visibility_seconds=1, wait_seconds=0)
+    assert lost is not None
+    house.home.beats.acknowledge(lost.receipt)
+    house.clock.advance(60)
+    assert run_autonomy_sweep(house.runtime).admitted == 1
+
+
+def test_without_time_left_a_sweep_begins_nothing_and_the_next_one_continues(house: House) -> None:
+    for number in range(150):
+        house.home.due.put(due_later(house, number))
+    seconds = iter([50.0] * 7 + [4.0])
+    swept = run_autonomy_sweep(house.runtime, lambda: next(seconds))
+    assert (swept.admitted, swept.queued) == (100, 0)
+    assert run_autonomy_sweep(house.runtime, lambda: 4.0).admitted == 0
+    assert run_autonomy_sweep(house.runtime).admitted == 50
+
+
+def test_a_message_that_names_nothing_goes_to_the_dead_letters(house: House) -> None:
+    house.home.beats.send('{"v":1}', group="g", deduplication="d")
+    house.home.beats.send('{"v":1,"due":"gone"}', group="g", deduplication="e")
+    assert work_beats(house) == 2
+    assert [body for body, _ in house.home.beats.list_dead_letters(9)] == ['{"v":1}']

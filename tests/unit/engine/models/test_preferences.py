@@ -16,7 +16,7 @@ from opencrab.engine.models.preferences import (
     require_usable_models_of_agent,
     resolve_model_reference,
 )
-from opencrab.ports.models.model import ProviderState
+from opencrab.ports.models.readiness import ProviderState
 from tests.unit.engine.known_models import Known, Named
 from tests.unit.engine.known_world import World
 

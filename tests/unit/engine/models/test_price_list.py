@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from opencrab import settings
-from opencrab.bootstrap.aws.functions import models_of_lambda
+from opencrab.bootstrap.aws.deployed_models import models_of_lambda
 from opencrab.bootstrap.prices import configured_nightly_price_update
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Invalid, Unavailable

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from opencrab.bootstrap.configuration.local_configuration import LocalConfiguration
 from opencrab.bootstrap.local.doctor import (
     check_local_settings_together,
+    is_local_model_priced,
     probe_local_provider,
 )
 from opencrab.domain.access.instance import CHALLENGE_HEADER, instance_access_proof
@@ -239,7 +240,10 @@ def _built(given: frozenset[str], _language: tuple[str, ...]) -> tuple[Any, _Sta
         transport=httpx.MockTransport(stage.handle),
         pause=stage.pause,
         configuration=lambda paths: LocalConfiguration(
-            paths, check_local_settings_together, probe_local_provider
+            paths,
+            check_local_settings_together,
+            probe_local_provider,
+            is_local_model_priced,
         ),
         **{name: stage.outside(name) for name in given},
     )

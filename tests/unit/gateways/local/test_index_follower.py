@@ -1,5 +1,6 @@
 """The follower of the local home: what it missed, what it is told, and what goes wrong."""
 
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -23,10 +24,13 @@ class Noting:
         self.caught_up: list[str] = []
         self.sessions: list[str] = []
         self.failures: list[Exception] = []
+        self.builds = threading.Event()
+        self.builds.set()
 
     def catch_up(self, agent_id: str) -> None:
         self._fail()
         self.caught_up.append(agent_id)
+        self.builds.wait(60)
 
     def index_entries(self, entries: Iterable[FeedEntry]) -> None:
         self._fail()
@@ -76,6 +80,31 @@ def test_it_catches_up_with_every_agent_and_then_follows(
     life.meet("s2", "hana")
     life.say("crab", "s2")
     eventually(lambda: noting.sessions, ["s1", "s2"])
+
+
+def test_agents_of_whom_nothing_was_told_are_looked_at_again_after_a_while(
+    home: Home, noting: Noting
+) -> None:
+    assert home.feed is not None
+    home.agents.create(profile("a"))
+    often = IndexFollower(home.feed, noting, home.agents, refresh_seconds=0.01)
+    often.start()
+    eventually(lambda: noting.caught_up[:3], ["a", "a", "a"])
+    often.stop()
+    often.join()
+
+
+def test_the_end_does_not_wait_for_an_index_that_takes_long_to_build(
+    home: Home, noting: Noting, follower: IndexFollower
+) -> None:
+    home.agents.create(profile("a"))
+    noting.builds.clear()
+    follower.start()
+    eventually(lambda: noting.caught_up, ["a"])
+    follower.stop()
+    follower.join()
+    assert not noting.builds.is_set()
+    noting.builds.set()
 
 
 def test_what_could_not_be_taken_in_is_told_again(

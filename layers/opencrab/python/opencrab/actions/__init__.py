@@ -47,7 +47,9 @@ GROUPS: tuple[Group, ...] = (
         "search_notes read_note get_vault_structure create_note apply_template update_note "
         "create_link rename_note",
     ),
-    LazyGroup("peers", "peers.invite", "list_peers talk_to_peer invite_to_discussion"),
+    LazyGroup(
+        "peers", "peers.message", "list_peers talk_to_peer invite_to_discussion send_message"
+    ),
     LazyGroup("notices", "peers.board", "ask_for_help offer read_notices"),
     LazyGroup("web", "web", "web_fetch web_search"),
     LazyGroup("llm", "models.select", "select_llm get_available_models get_current_llm_config"),

@@ -1,13 +1,17 @@
 """Speaking, staying silent, thinking privately, noting impressions, and ending a conversation."""
 
+from pydantic import Field
+
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.memory.impression import first_impression, note_impression
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.turn.action import (
     ActionResult,
+    AnsweredLine,
     DeclaredDone,
     Effect,
     InnerVoiceNoted,
@@ -21,6 +25,7 @@ IMPRESSIONS = 500
 """Most persons and peers of whom one agent may have an impression."""
 
 _LATELY = 50
+_LONG_NUMBER = 10
 _IN_HISTORY = {"agreement", "recent_behavior", "notes"}
 """The properties of an impression that its history keeps for each session."""
 
@@ -30,6 +35,7 @@ group = Group("speech")
 class SendSpeech(Value):
     content: MessageText
     more: bool = False
+    reply_to: ShortText = Field("", description="Speaker's id or line number")
 
 
 class SendNoreact(Value):
@@ -68,7 +74,9 @@ def _is_last(arguments: SendSpeech, _result: ActionResult) -> bool:
 def send_speech(arguments: SendSpeech, context: ActionContext) -> ActionResult:
     """Say something to everybody in the conversation. Ends your turn unless `more` is true."""
     _require_words(arguments.content)
-    return ActionResult.ok(SpeechSent(text=arguments.content), said=True)
+    wanted = arguments.reply_to.strip()
+    answered = _answered_line(wanted, context) if wanted else None
+    return ActionResult.ok(SpeechSent(text=arguments.content, reply_to=answered), said=True)
 
 
 @group.action(
@@ -145,6 +153,29 @@ def update_impression(arguments: UpdateImpression, context: ActionContext) -> Ac
     else:
         fact = stored.with_body(impression)
     return ActionResult.ok(target_id=target, updated=updated).keeping(fact)
+
+
+def _answered_line(wanted: str, context: ActionContext) -> AnsweredLine:
+    """Return the speech of this session that is meant by its number, or its speaker's last one.
+
+    Raises Invalid if there is none that this turn may read.
+    """
+    history, session_id = context.reach.history, context.session.id
+    if wanted.isascii() and wanted.isdecimal() and len(wanted) < _LONG_NUMBER:
+        found = history.lines(session_id, after=max(int(wanted) - 1, 0), limit=1)
+        lines = tuple(line for line in found if line.sequence == int(wanted))
+    else:
+        recent = history.lines(session_id, limit=_LATELY, newest_first=True)
+        lines = tuple(line for line in recent if wanted in {line.speaker_id, line.message_id})
+    for line in lines:
+        heard = line.kind is LineKind.SPEECH and line.audience is Audience.ALL
+        if heard and not line.is_erased and context.clearance.reads_line(line):
+            return AnsweredLine(sequence=line.sequence, sent_as=line.sent_as)
+    raise Invalid(
+        f"nobody here said {wanted[:100]!r}",
+        field="reply_to",
+        cure="give a speaker's id or the number of a line of this conversation, or leave it out",
+    )
 
 
 def _heard_name(target: str, context: ActionContext) -> str | None:

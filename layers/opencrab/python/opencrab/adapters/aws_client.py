@@ -55,13 +55,13 @@ def aws_service_client(
     return _session().create_client(service, config=config, **given)
 
 
-def aws_process_credentials() -> Any:
-    """Return this process's AWS credentials, for requests sent without botocore.
+def aws_process_credentials(profile: str = "") -> Any:
+    """Return this process's AWS credentials, or a profile's, for requests sent without botocore.
 
     Call it for each request: a function's credentials expire within hours. Raises Unavailable if
     there are none.
     """
-    found = _session().get_credentials()
+    found = (_session_of_profile(profile) if profile else _session()).get_credentials()
     if found is None:
         raise Unavailable(
             "this process has no AWS credentials", cure="give it valid AWS credentials"
@@ -120,3 +120,8 @@ def aws_unavailable_error(what: str, error: Exception, *, permissions: str) -> U
 @cache
 def _session() -> Any:
     return botocore.session.get_session()
+
+
+@cache
+def _session_of_profile(profile: str) -> Any:
+    return botocore.session.Session(profile=profile)

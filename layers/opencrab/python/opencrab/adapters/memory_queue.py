@@ -4,11 +4,12 @@ import heapq
 import secrets
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from opencrab.ports.clock import Clock
-from opencrab.ports.turn.queue import Delivery, Queue, require_turn_queue_delay
+from opencrab.ports.turn.queue import BatchedMessage, Delivery, Queue, require_turn_queue_delay
 
 DEDUPLICATION = timedelta(minutes=5)
 _IDLE_SECONDS = 60.0
@@ -62,6 +63,15 @@ class MemoryQueue:
                 self._messages[self._number] = _Message(body, group, now)
                 self._show(self._number, now + timedelta(seconds=delay_seconds))
                 self._changed.notify()
+
+    def send_batch(self, messages: Iterable[BatchedMessage]) -> None:
+        for each in messages:
+            self.send(
+                each.body,
+                group=each.group,
+                deduplication=each.deduplication,
+                delay_seconds=each.delay_seconds,
+            )
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
         deadline = time.monotonic() + wait_seconds

@@ -226,7 +226,7 @@ class SearchRowReader:
             if entry.kind == "line":
                 sessions[entry.session_id] = None
             elif entry.kind == "fact":
-                kept[DocumentChange.model_validate_json(entry.body).replaced(removed=False)] = None
+                kept[DocumentChange.from_stored(entry.body).replaced(removed=False)] = None
         found = dict[str, ChangeHint]()
         for session_id in sessions:
             with suppress(NotFound):

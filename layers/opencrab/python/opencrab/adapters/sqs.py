@@ -10,7 +10,8 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from opencrab.adapters.aws_client import (
@@ -20,7 +21,7 @@ from opencrab.adapters.aws_client import (
     aws_unavailable_error,
 )
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
-from opencrab.ports.turn.queue import Delivery, require_turn_queue_delay
+from opencrab.ports.turn.queue import BatchedMessage, Delivery, require_turn_queue_delay
 
 MOVED_BY_SQS = "received too often"
 """The reason of dead letters that SQS moved by itself: it writes none."""
@@ -58,6 +59,11 @@ class SqsQueue:
         self._send(
             self._url, body, group=group, deduplication=deduplication, delay_seconds=delay_seconds
         )
+
+    def send_batch(self, messages: Iterable[BatchedMessage]) -> None:
+        waiting = iter(messages)
+        while chosen := list(islice(waiting, _BATCH)):
+            self._send_ten(chosen)
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
         """Receive a message by long polling; SQS waits whole seconds, so the wait is rounded up."""
@@ -133,10 +139,34 @@ class SqsQueue:
         reason: str | None = None,
         delay_seconds: int = 0,
     ) -> None:
+        given = self._given(
+            url,
+            body,
+            group=group,
+            deduplication=deduplication,
+            reason=reason,
+            delay_seconds=delay_seconds,
+        )
+        try:
+            self._client.send_message(QueueUrl=url, **given)
+        except AWS_ERRORS as error:
+            raise _translate_error(error, url, "sqs:SendMessage") from error
+
+    @staticmethod
+    def _given(
+        url: str,
+        body: str,
+        *,
+        group: str,
+        deduplication: str,
+        reason: str | None = None,
+        delay_seconds: int = 0,
+    ) -> dict[str, Any]:
+        """Return the fields of one message; raise Invalid for what SQS would not take."""
         _check(body, url)
         fifo = url.endswith(_FIFO)
         require_turn_queue_delay(delay_seconds, ordered=fifo)
-        given: dict[str, Any] = {"QueueUrl": url, "MessageBody": body}
+        given: dict[str, Any] = {"MessageBody": body}
         attributes = {} if reason is None else {_REASON: reason}
         if fifo:
             given["MessageGroupId"] = _legal(group)
@@ -150,10 +180,35 @@ class SqsQueue:
                 name: {"DataType": "String", "StringValue": value}
                 for name, value in attributes.items()
             }
+        return given
+
+    def _send_ten(self, chosen: list[BatchedMessage]) -> None:
+        entries = [
+            {
+                "Id": str(number),
+                **self._given(
+                    self._url,
+                    each.body,
+                    group=each.group,
+                    deduplication=each.deduplication,
+                    delay_seconds=each.delay_seconds,
+                ),
+            }
+            for number, each in enumerate(chosen)
+        ]
         try:
-            self._client.send_message(**given)
+            answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
         except AWS_ERRORS as error:
-            raise _translate_error(error, url, "sqs:SendMessage") from error
+            raise _translate_error(error, self._url, "sqs:SendMessage") from error
+        # Each has an outcome of its own; one that failed is sent alone, and says why.
+        for failed in answer.get("Failed", ()):
+            each = chosen[int(failed["Id"])]
+            self.send(
+                each.body,
+                group=each.group,
+                deduplication=each.deduplication,
+                delay_seconds=each.delay_seconds,
+            )
 
     def _received(self, url: str, **given: int) -> list[dict[str, Any]]:
         try:

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 from opencrab.domain.errors import Unavailable
 
 if TYPE_CHECKING:
+    from configparser import ConfigParser
+
     from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 
 REGION = "AWS_REGION"
+_CREDENTIALS = "AWS_SHARED_CREDENTIALS_FILE"
 KEY = "AWS_BEARER_TOKEN_BEDROCK"
 
 _NAMED = (
@@ -55,6 +58,22 @@ def aws_account(environment: Mapping[str, str], home: Path) -> AwsAccount:
     )
 
 
+def local_aws_profiles(environment: Mapping[str, str], home: Path) -> tuple[str, ...]:
+    """Return the names of a user's AWS profiles; the one of AWS_PROFILE alone, if it is set."""
+    if named := environment.get("AWS_PROFILE"):
+        return (named,)
+    found: dict[str, None] = {}
+    for variable, usual in (("AWS_CONFIG_FILE", "config"), (_CREDENTIALS, "credentials")):
+        given = environment.get(variable)
+        sections = _aws_file(Path(given).expanduser() if given else home / ".aws" / usual)
+        # In `config` other sections, such as those of SSO sessions, have words before their names.
+        for name in () if sections is None else sections.sections():
+            kind, _, rest = name.rpartition(" ")
+            if kind in {"", "profile"}:
+                found[rest] = None
+    return tuple(sorted(found, key=lambda name: (name != "default", name)))
+
+
 def models_signed_for_aws(
     known: "ModelsSettings", account: AwsAccount, *, by_choice: bool
 ) -> "ModelsSettings":
@@ -75,13 +94,19 @@ def _sign_provider(
         return replace(provider, problem=provider.problem or _NO_BOTOCORE)
 
     def sign(method: str, url: str, body: bytes) -> Mapping[str, str]:
-        return sign_bedrock_request(method, url, body, account.region)
+        return sign_bedrock_request(method, url, body, account.region, provider.profile)
 
-    return replace(provider, sign=sign, signs_by_choice=by_choice and account.is_named)
+    return replace(
+        provider,
+        sign=sign,
+        signs_by_choice=by_choice and (account.is_named or bool(provider.profile)),
+    )
 
 
-def sign_bedrock_request(method: str, url: str, body: bytes, region: str) -> dict[str, str]:
-    """Return the headers that sign a request with the process's current AWS credentials.
+def sign_bedrock_request(
+    method: str, url: str, body: bytes, region: str, profile: str = ""
+) -> dict[str, str]:
+    """Return the headers that sign a request with the current AWS credentials, or a profile's.
 
     The region is that of the URL's host, or else the given one. Raises Unavailable without
     credentials, and for a host that is neither AWS's nor this machine, since a signature of a role
@@ -106,7 +131,7 @@ def sign_bedrock_request(method: str, url: str, body: bytes, region: str) -> dic
             cure="set base_url to an address that ends with amazonaws.com, or use a key of its own",
         )
     try:
-        now = aws_process_credentials()
+        now = aws_process_credentials(profile)
     except Unavailable as error:
         raise Unavailable(error.message, cure=_LOG_IN) from error
     except AWS_ERRORS as error:
@@ -126,14 +151,19 @@ def _region_of_profile(environment: Mapping[str, str], home: Path) -> str:
     profile = environment.get("AWS_PROFILE") or "default"
     section = profile if profile == "default" else f"profile {profile}"
     given = environment.get("AWS_CONFIG_FILE")
-    path = Path(given).expanduser() if given else home / ".aws" / "config"
+    written = _aws_file(Path(given).expanduser() if given else home / ".aws" / "config")
+    return "" if written is None else written.get(section, "region", fallback="")
+
+
+def _aws_file(path: Path) -> "ConfigParser | None":
+    """Read a file of AWS's tools; None if there is none, or if it is none."""
     if not path.is_file():
-        return ""
+        return None
     from configparser import ConfigParser, Error
 
     written = ConfigParser(interpolation=None, strict=False)
     try:
         written.read(path)
-        return written.get(section, "region", fallback="")
     except (Error, OSError, UnicodeDecodeError):
-        return ""
+        return None
+    return written

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from opencrab import settings
 
 if TYPE_CHECKING:
+    from opencrab.bootstrap.aws.uploaded_settings import UploadedSettings
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.websocket.conversation import Conversation, LocalTalk
     from opencrab.ports.conversation.feed import ChangeFeed
@@ -41,7 +42,9 @@ def _local_talk(runtime: "Runtime", feed: "ChangeFeed", origins: object) -> "Loc
     return LocalTalk(runtime, feed, allowed_websocket_origins(origins))
 
 
-def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
+def websocket_handler(
+    uploaded: "UploadedSettings | None" = None,
+) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     """Build the handler of API Gateway's WebSocket events and of the table's stream."""
     from opencrab.adapters.aws_client import DeferredAwsClient
     from opencrab.adapters.dynamodb.stream import dynamodb_stream_entries
@@ -49,15 +52,25 @@ def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     from opencrab.adapters.websocket_push import SECONDS, ApiGatewayPush
     from opencrab.bootstrap.aws.environment import aws_setting, lambda_log
     from opencrab.bootstrap.aws.functions import aws_message_admission
+    from opencrab.bootstrap.aws.uploaded_settings import FollowingFunction
     from opencrab.gateways.websocket.authentication import allowed_websocket_origins
     from opencrab.gateways.websocket.aws import Gateway
 
-    configured = settings.load_settings({})
-    lambda_log(configured)
-    endpoint = aws_setting(configured, "websocket_endpoint")
+    found = settings.load_settings({})
+    lambda_log(found)
+    endpoint = aws_setting(found, "websocket_endpoint")
     client = DeferredAwsClient(
         "apigatewaymanagementapi", read_seconds=SECONDS, attempts=1, endpoint_url=endpoint
     )
-    origins = allowed_websocket_origins(configured.get("gateway.websocket.origins"))
-    runtime = aws_message_admission(configured, SystemClock())
-    return Gateway(runtime, ApiGatewayPush(client), origins, dynamodb_stream_entries)
+
+    def build(configured: "Settings", load: Callable[..., "Settings"]) -> Gateway:
+        origins = allowed_websocket_origins(configured.get("gateway.websocket.origins"))
+        runtime = aws_message_admission(configured, SystemClock(), load)
+        return Gateway(runtime, ApiGatewayPush(client), origins, dynamodb_stream_entries)
+
+    function = FollowingFunction(build, uploaded)
+
+    def handle(event: Mapping[str, Any]) -> dict[str, Any] | None:
+        return function.current()(event)
+
+    return handle

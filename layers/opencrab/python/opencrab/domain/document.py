@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, StringConstraints
 
-from opencrab.domain.value import Identifier, Value
+from opencrab.domain.value import STAMP, Identifier, Value
 
 INSTALLATION_FACTS = "installation"
 """The owner of documents that belong to no single agent, such as open approvals."""
@@ -42,7 +42,17 @@ class Document(Value):
         return self.owner, self.kind, self.id
 
     def with_body(self, value: Value) -> "Document":
-        """Return the next version of this document, with another body."""
+        """Return the next version of this document, with another body.
+
+        Fields of a newer release stay, also if the value was not made of the one that was read.
+        """
+        body = value.to_stored_fields()
+        if self.body and (unknown := self.body.keys() - value.__pydantic_fields__.keys()):
+            body = {name: self.body[name] for name in unknown if name != STAMP} | body
+        return self.replaced(body=body, version=self.version + 1)
+
+    def with_erased_body(self, value: Value) -> "Document":
+        """Return the next version with the known fields of a body only, as erasure needs."""
         body = value.model_dump(mode="json", exclude_defaults=True)
         return self.replaced(body=body, version=self.version + 1)
 
@@ -52,14 +62,14 @@ class Document(Value):
 
     def read(self, kind: type[Body]) -> Body:
         """Parse the body as a model class; the caller knows which."""
-        return kind.model_validate(self.body)
+        return kind.from_stored(self.body or {})
 
 
 def new_fact(
     owner: str, kind: str, fact_id: str, value: Value, *, expires_at: datetime | None = None
 ) -> Document:
     """Build the first version of a document, without storing it."""
-    body = value.model_dump(mode="json", exclude_defaults=True)
+    body = value.to_stored_fields()
     return Document(owner=owner, kind=kind, id=fact_id, body=body, expires_at=expires_at)
 
 

@@ -14,7 +14,8 @@ OpenCrabError
  │    ├── Superseded     another worker owns the turn now: stand back
  │    └── Changed        a fact is stored in another version: read it again and repeat the change
  ├── Unavailable    503  wait, then try again
- │    └── NeverSent      nobody worked on the request: nothing was billed
+ │    ├── NeverSent      nobody worked on the request: nothing was billed
+ │    └── UnreadableValue a stored value of another release: nothing of it was changed
  ├── Exhausted      429  a budget is used up
  └── ModelCallFailed  502  a model call brought no answer; its fault says what to do (fault.py)
 """
@@ -102,6 +103,12 @@ class NeverSent(Unavailable):
     """A request that was certainly not processed, so that it cost nothing."""
 
     code = "never-sent"
+
+
+class UnreadableValue(Unavailable):
+    """A stored value that this release cannot read; nothing of it was changed."""
+
+    code = "unreadable"
 
 
 class Exhausted(OpenCrabError):

@@ -2,8 +2,9 @@
 
 import json
 import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -12,6 +13,8 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    TypeAdapter,
+    ValidationError,
 )
 
 MESSAGE_BYTES = 65_536
@@ -21,12 +24,32 @@ JSON_DEPTH = 64
 """The limit of nesting of values from outside."""
 
 
+T = TypeVar("T")
+
+STAMP = "schema"
+"""The field of a stored body that names the version that wrote it; without it that is 1."""
+
+StoredUpgrade = Callable[[dict[str, Any]], dict[str, Any]]
+"""Makes the stored fields of the versions before into those of one version; safe to repeat."""
+
+
 class Value(BaseModel):
     """A frozen value without unknown fields and NaN; a change returns a new value.
 
     Its validation errors do not quote the input, as they may end up in a log. Validators are built
     when a class is first used: no function needs all classes.
+
+    `stored_version` counts the forms in which a value was ever stored, `stored_upgrades` has those
+    that defaults cannot express, by the version that they lead to (ADR 0055).
     """
+
+    stored_version: ClassVar[int] = 1
+    stored_upgrades: ClassVar[Mapping[int, StoredUpgrade]] = {}
+    keeps_unknown_fields: ClassVar[bool] = True
+    """False for values that an unknown field might restrict: they are then not read at all."""
+
+    unknown_fields_read: ClassVar[bool] = False
+    """True for a process that has read a field of a newer release."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -34,6 +57,8 @@ class Value(BaseModel):
         allow_inf_nan=False,
         hide_input_in_errors=True,
         defer_build=True,
+        # Comparing names of fields with pydantic's own would be a quarter of making a class.
+        protected_namespaces=(),
     )
 
     def replaced(self, **changes: Any) -> Self:
@@ -47,17 +72,86 @@ class Value(BaseModel):
         object.__setattr__(
             changed, "__pydantic_fields_set__", self.__pydantic_fields_set__ | changes.keys()
         )
-        object.__setattr__(changed, "__pydantic_extra__", None)
+        # Unknown fields of a stored value stay.
+        object.__setattr__(changed, "__pydantic_extra__", self.__pydantic_extra__)
         object.__setattr__(changed, "__pydantic_private__", None)
         return changed
 
+    def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
+        """Yield names and values of the known fields: unknown ones are only for the store."""
+        return iter(vars(self).items())
+
+    @classmethod
+    def from_stored(cls, body: str | bytes | Mapping[str, Any]) -> Self:
+        """Read a value from the store; fields that this release does not know stay in it.
+
+        What comes from outside is read with `model_validate`, which refuses them. Raises
+        UnreadableValue.
+        """
+        if not cls.stored_upgrades:
+            try:
+                # Pydantic's own methods would be a call more for each row.
+                validator = cls.__pydantic_validator__
+                is_text = type(body) is str or type(body) is bytes
+                read = validator.validate_json if is_text else validator.validate_python
+                return read(body)  # type: ignore[no-any-return, arg-type]
+            except ValidationError:
+                pass
+        from opencrab.domain.stored_value import read_stored_value  # noqa: PLC0415 - seldom needed
+
+        found, has_unknown = read_stored_value(
+            cls, body, cls.stored_upgrades, keeps_unknown=cls.keeps_unknown_fields
+        )
+        Value.unknown_fields_read |= has_unknown
+        return found
+
+    def to_stored(self, **options: Any) -> str:
+        """Return JSON for the store, with the unknown fields; takes pydantic's options."""
+        text = self.__pydantic_serializer__.to_json(self, **options).decode()
+        if not (Value.unknown_fields_read or self.stored_upgrades):
+            return text
+        from opencrab.domain.stored_value import write_stored_value  # noqa: PLC0415 - seldom needed
+
+        return write_stored_value(self, text, self.stored_upgrades)
+
+    def to_stored_fields(self) -> dict[str, Any]:
+        """Return the fields of a document's body, without defaults, as `to_stored` does."""
+        fields: dict[str, Any] = self.__pydantic_serializer__.to_python(
+            self, mode="json", exclude_defaults=True
+        )
+        if not (Value.unknown_fields_read or self.stored_upgrades):
+            return fields
+        from opencrab.domain.stored_value import stamped_stored_fields  # noqa: PLC0415 - seldom needed
+
+        return stamped_stored_fields(self, fields, self.stored_upgrades)
+
+    def without_unknown_fields(self) -> Self:
+        """Return the value without what only a newer release knows, which erasure cannot judge."""
+        if not Value.unknown_fields_read:
+            return self
+        return self.model_validate_json(self.model_dump_json())
+
     def without_defaults(self) -> str:
-        """Return JSON without fields that have their default; readers add them.
+        """Return JSON for the store without fields that have their default; readers add them.
 
         Not for values of a union, whose kind is such a field.
         """
         # Rows that leave a default out would say something else if it changed: test_value holds it.
-        return self.model_dump_json(exclude_defaults=True)
+        if Value.unknown_fields_read or self.stored_upgrades:
+            return self.to_stored(exclude_defaults=True)
+        return self.__pydantic_serializer__.to_json(self, exclude_defaults=True).decode()
+
+
+def read_stored_json(adapter: TypeAdapter[T], body: str | bytes) -> T:
+    """Read a stored value of one of several kinds, as `Value.from_stored` does."""
+    try:
+        return adapter.validate_json(body)
+    except ValidationError:
+        from opencrab.domain.stored_value import read_stored_union  # noqa: PLC0415 - seldom needed
+
+        found, has_unknown = read_stored_union(adapter, body)
+        Value.unknown_fields_read |= has_unknown
+        return found
 
 
 def is_json_value(value: Any) -> bool:

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import BlobPointer, Record
+from opencrab.domain.value import read_stored_json
 from opencrab.ports.turn.blobs import Blobs
 
 RECORD_BYTES = 300_000
@@ -16,7 +17,7 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build
 
 def store_record_body(record: Record, blobs: Blobs) -> Record:
     """Return the record, or a pointer to it after storing a body that is too large."""
-    body = record.model_dump_json().encode()
+    body = record.to_stored().encode()
     if len(body) <= RECORD_BYTES:
         return record
     digest = content_hash(body)
@@ -27,7 +28,7 @@ def store_record_body(record: Record, blobs: Blobs) -> Record:
 def resolve_record_pointers(records: Iterable[Record], blobs: Blobs) -> tuple[Record, ...]:
     """Replace every pointer among the records by the record that it points to."""
     return tuple(
-        _RECORD.validate_json(blobs.get(record.sha256))
+        read_stored_json(_RECORD, blobs.get(record.sha256))
         if isinstance(record, BlobPointer)
         else record
         for record in records

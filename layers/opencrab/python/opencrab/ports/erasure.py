@@ -37,8 +37,16 @@ class ScannedLines(NamedTuple):
 class StoredTextScan(Protocol):
     """Reads what passes a filter, without building what does not. Other writers go on meanwhile."""
 
-    def documents(self, owner: str, kind: str, words: "StoredTextFilter") -> Iterator[str]:
-        """Yield the ids of stored documents of a kind that can match, in order."""
+    def moment(self) -> int:
+        """Return a number that grows with each document that is stored; at least 1."""
+
+    def documents(
+        self, owner: str, kind: str, words: "StoredTextFilter", *, since: int = 0
+    ) -> Iterator[str]:
+        """Yield the ids of stored documents of a kind that can match, in order.
+
+        Those that were not stored after `since`, an earlier moment, may be left out.
+        """
 
     def lines(self, after: Mapping[str, int], words: "StoredTextFilter") -> Iterator[ScannedLines]:
         """Yield parts of sessions, named in `after`, behind a line of each: agents' lines."""

@@ -1,12 +1,24 @@
-"""Evidence for readers: the sum of closed days, and each open day."""
+"""Evidence for readers: the sum of closed days, each open day, and what is known of it now."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from types import MappingProxyType
 
+from opencrab.domain.identifier import new_ulid
+from opencrab.domain.learning.aggregate import compute_evidence
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
+from opencrab.domain.learning.review_period import MADE_UP_DAYS, review_day_midnight
+from opencrab.domain.learning.reward import turn_feedback_opinions
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals, signals_id
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.ports.documents import Documents
+from opencrab.ports.paging import all_pages
 
 _DAYS = 200
 """A limit above the number of open days that can be stored."""
+
+_NO_TEXTS: Mapping[str, datetime] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -23,11 +35,57 @@ class StoredEvidence:
 
 def load_learning_data(facts: Documents, agent_id: str) -> StoredEvidence:
     """Load an agent's evidence of closed and open days in one read."""
+    standing, days, as_of = _load_stored(facts, agent_id)
+    return StoredEvidence(evidence=sum(days.values(), standing.evidence), open=days, as_of=as_of)
+
+
+def load_current_learning_data(
+    facts: Documents,
+    agent_id: str,
+    now: datetime,
+    worded: Mapping[str, datetime] = _NO_TEXTS,
+) -> StoredEvidence:
+    """Load an agent's evidence with what was said of its turns up to now, also of today's.
+
+    Days of the last week that are not closed are computed from their turns, as the nightly review
+    does, but not stored; a day whose turns are no longer there is as stored. `worded` is when each
+    skill got its current text: measurements of another text are dropped. The grades that an agent
+    gave its own answers are those of the last review, as they need every single call.
+    """
+    standing, stored, as_of = _load_stored(facts, agent_id)
+    today = now.astimezone(UTC).date()
+    first = today - timedelta(days=MADE_UP_DAYS)
+    if standing.closed_to:
+        first = max(first, date.fromisoformat(standing.closed_to) + timedelta(days=1))
+    since = review_day_midnight(first)
+    signals = _read_signals(facts, agent_id, since)
+    said = turn_feedback_opinions(_read_experiences(facts, agent_id, since)) if signals else ()
+    days = dict(stored)
+    found = compute_evidence(signals, said, {}, ended=today, worded=worded)
+    for ended, evidence in found.items():
+        day = ended.isoformat()
+        known = {"grades": stored[day].grades} if day in stored else {}
+        days[day] = evidence.replaced(**known)
+    return StoredEvidence(
+        evidence=sum(days.values(), standing.evidence), open=days, as_of=max((*days, as_of))
+    )
+
+
+def _load_stored(
+    facts: Documents, agent_id: str
+) -> tuple[ClosedEvidence, dict[str, Evidence], str]:
     stored = {fact.id: fact for fact in facts.page(agent_id, EVIDENCE, limit=_DAYS)}
     standing = stored.pop(STANDING).read(ClosedEvidence) if STANDING in stored else ClosedEvidence()
     days = {day: fact.read(Evidence) for day, fact in stored.items() if day > standing.closed_to}
-    return StoredEvidence(
-        evidence=sum(days.values(), standing.evidence),
-        open=days,
-        as_of=max((*stored, standing.closed_to)),
-    )
+    return standing, days, max((*stored, standing.closed_to))
+
+
+def _read_signals(facts: Documents, agent_id: str, since: datetime) -> tuple[TurnSignals, ...]:
+    kept = all_pages(facts, agent_id, SIGNALS, after=signals_id(since))
+    return tuple(fact.read(TurnSignals) for fact in kept)
+
+
+def _read_experiences(facts: Documents, agent_id: str, since: datetime) -> tuple[Experience, ...]:
+    after = new_ulid(int(since.timestamp() * 1_000), bytes(10))
+    kept = all_pages(facts, agent_id, EXPERIENCE, after=after)
+    return tuple(fact.read(Experience) for fact in kept)

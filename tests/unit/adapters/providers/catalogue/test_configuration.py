@@ -88,6 +88,13 @@ def test_a_price_is_exact_in_millionths_of_a_dollar() -> None:
         ({"providers": {"海": {"enabled": "maybe"}}}, "llm.providers.海.enabled"),
         ({"providers": {"海": {"private": 1}}}, "llm.providers.海.private"),
         ({"providers": {"海": {"timeout_seconds": -1}}}, "llm.providers.海.timeout_seconds"),
+        ({"providers": {"海": {"usd_per_million": "1"}}}, "llm.providers.海.usd_per_million"),
+        ({"providers": {"海": {"usd_per_million": "0/0"}}}, "llm.providers.海.usd_per_million"),
+        (
+            {"providers": {"海": {"usd_per_million": "1/20000"}}},
+            "llm.providers.海.usd_per_million",
+        ),
+        ({"providers": {"海": {"usd_per_million": "1/2/3"}}}, "llm.providers.海.usd_per_million"),
         (
             {"providers": {"海": {"timeout_seconds": float("nan")}}},
             "llm.providers.海.timeout_seconds",
@@ -206,3 +213,10 @@ def test_a_key_is_never_named_after_another_variable_that_is_missing() -> None:
     ).providers
     assert (opened["own"].api_key, opened["own"].missing) == ("sk-own", "")
     assert (opened["box"].api_key, opened["box"].missing) == ("sk-box", "BOX_URL")
+
+
+@pytest.mark.parametrize("text", ["0.15/0.60", " 0.15 / 0.6 "])
+def test_a_provider_has_a_price_for_models_that_no_list_has(text: str) -> None:
+    table = {"gate": {"base_url": "https://gate.example/v1", "usd_per_million": text}}
+    found = provider_catalogue_settings({"providers": table}, {}).providers["gate"].price
+    assert found == Price(input_per_million=150_000, output_per_million=600_000)

@@ -39,6 +39,8 @@ from tests.unit.adapters.providers.installed import (
         (ProviderSettings("b", "openai", "https://b.dev", default_model="m", private=True), None),
         (ProviderSettings("r", "openrouter", api_key="k", default_model="q/w:free"), FREE),
         (ProviderSettings("r", "openrouter", api_key="k", default_model="q/w"), None),
+        (ProviderSettings("g", "openai", "https://g.dev", default_model="m", price=PRICE), PRICE),
+        (ProviderSettings("g", "openai", "http://[::1]:1", default_model="m", price=PRICE), PRICE),
     ],
 )
 def test_only_the_owners_own_machine_and_gifts_are_free(
@@ -219,3 +221,23 @@ def test_only_models_that_are_known_to_lead_with_their_thoughts_do(
     leads: bool,  # noqa: FBT001
 ) -> None:
     assert _info(provider, model).leading_blocks is leads
+
+
+@pytest.mark.parametrize(
+    ("model", "opened"),
+    [
+        ("deepseek-r1:8b", True),
+        ("Qwen/QwQ-32B", True),
+        ("qwen3-30b-a3b-thinking-2507", True),
+        ("qwen3:8b", False),
+        ("qwen3-30b-a3b-instruct-2507", False),
+        ("llama3.1:8b", False),
+    ],
+)
+def test_of_some_models_the_template_opens_the_thought(
+    model: str,
+    opened: bool,  # noqa: FBT001
+) -> None:
+    info = _info(ProviderSettings("vllm", "openai", "http://gpu:8000/v1"), model)
+    assert info.opened_block is opened
+    assert info.leading_blocks or not opened

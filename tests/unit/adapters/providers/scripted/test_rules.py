@@ -81,7 +81,7 @@ def test_everything_else_is_told_what_this_is(words: str, told: str) -> None:
     answer = _reply(words)
     assert told in answer.text
     assert not answer.calls
-    assert "OPENAI_API_KEY" in answer.text
+    assert "opencrab setup" in answer.text
 
 
 def test_an_action_that_is_not_offered_is_not_called() -> None:

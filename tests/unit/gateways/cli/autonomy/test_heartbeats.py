@@ -111,12 +111,33 @@ def test_types_of_events_are_chosen_and_the_rest_stays(
 
 
 def test_received_events_are_listed_on_a_line_each(program: Program, server: Server) -> None:
-    event = {"type": "world.tide", "text": "満潮\nebb\x1b[2J", "at": "2026-02-17T18:00:00Z"}
+    at = "2026-02-17T18:00:00Z"
+    event = {"type": "world.tide", "source": "harbour", "text": "満潮\nebb\x1b[2J", "at": at}
     server.on("GET /agents/a1/received-events", page(event))
     told = program.run("heartbeats", "events", "Ada").out
-    assert "world.tide 満潮 ebb" in told
+    assert "world.tide [harbour] 満潮 ebb" in told
     assert len(told.splitlines()) == 1
     assert program.run("heartbeats", "events", "Ada", "--json").json["items"] == [event]
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ("→ learned, completed (learn_from_experience)", "→ no result yet")),
+        ("ja", ("→ 学習, 完了 (learn_from_experience)", "→ 結果はまだありません")),
+    ],
+)
+def test_heartbeats_are_listed_with_what_came_of_them(
+    program: Program, server: Server, language: str, words: tuple[str, str]
+) -> None:
+    beat = {"at": "2026-02-17T18:00:00Z", "reasons": ["unread"], "turn_id": "t1"}
+    learned = {"decision": "learn", "status": "completed", "actions": ["learn_from_experience"]}
+    running: dict[str, Any] = {"decision": None, "status": None, "actions": []}
+    items = [{**beat, **learned}, {**beat, **running}]
+    totals = {"beats": 9, "idle": 7, "turns": 2}
+    server.on("GET /agents/a1/heartbeats", ok({"items": items, "totals": totals}))
+    told = program.run("--language", language, "heartbeats", "list", "Ada").out
+    assert all(word in told for word in words)
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "received no event"), ("ja", "ありません")])

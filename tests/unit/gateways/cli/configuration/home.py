@@ -1,19 +1,25 @@
 """A home folder with settings files, and the commands of whoever lives there."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 from typer.testing import CliRunner
 
+from opencrab.adapters.local_files.secret_cipher import SecretCipher
+from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.bootstrap.configuration.local_configuration import LocalConfiguration
 from opencrab.bootstrap.local.doctor import (
     check_local_settings_together,
+    is_local_model_priced,
     probe_local_provider,
 )
 from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
+from opencrab.ports.installation.deployed_settings import DeployedSettings
 from opencrab.settings import load_settings
 
 
@@ -26,10 +32,18 @@ class Home:
     out: str = ""
     err: str = ""
     before: tuple[str, ...] = ("config",)
+    stages: Callable[[], DeployedSettings] | None = None
+    transport: httpx.BaseTransport | None = None
 
     @property
     def file(self) -> Path:
         return self.folder / "config" / "opencrab" / "config.toml"
+
+    @property
+    def secrets(self) -> FileSecrets:
+        return FileSecrets(
+            self.folder / "data", cipher=SecretCipher(self.folder / "state" / "secrets.key")
+        )
 
     @property
     def own(self) -> Path:
@@ -38,14 +52,20 @@ class Home:
     def run(self, *args: str, language: str = "en", typed: str = "", **more: str) -> "Home":
         options = Options(
             configuration=lambda places: LocalConfiguration(
-                places, check_local_settings_together, probe_local_provider
-            )
+                places,
+                check_local_settings_together,
+                probe_local_provider,
+                is_local_model_priced,
+            ),
+            deployed_settings=self.stages,
+            transport=self.transport,
         )
         environment: dict[str, str | None] = {
             **dict.fromkeys(load_settings({}, {}).absent.values()),
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "OPENCRAB_DATA": str(self.folder / "data"),
             "OPENCRAB_CONFIG": None,
+            "OPENCRAB_SECRETS_KEY_FILE": str(self.folder / "state" / "secrets.key"),
             "COLUMNS": "200",
             **more,
         }

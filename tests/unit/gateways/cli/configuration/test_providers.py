@@ -9,8 +9,8 @@ import pytest
 
 from tests.unit.gateways.cli.configuration.home import Home
 
-ADD = ("add", "groq", "--base-url", "https://groq.test/v1", "--model", "llama")
-SECTION = "llm.providers.groq"
+ADD = ("add", "gate", "--base-url", "https://gate.test/v1", "--model", "llama")
+SECTION = "llm.providers.gate"
 
 
 @pytest.fixture
@@ -26,11 +26,12 @@ def value(home: Home, name: str) -> object:
 
 
 def secrets(home: Home) -> dict[str, str]:
-    found: dict[str, str] = json.loads((home.folder / "data" / "secrets.json").read_text())
-    return found
+    text = (home.folder / "data" / "secrets.json").read_text()
+    assert not any(word in text for word in ("gsk-KANARI", "sk-2"))
+    return {name: str(home.secrets.get(name)) for name in json.loads(text)}
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "groq is in"), ("ja", "groq を")])
+@pytest.mark.parametrize(("language", "said"), [("en", "gate is in"), ("ja", "gate を")])
 def test_a_provider_is_added_with_its_key_which_is_in_no_settings_file(
     home: Home, language: str, said: str
 ) -> None:
@@ -38,8 +39,8 @@ def test_a_provider_is_added_with_its_key_which_is_in_no_settings_file(
     assert added.code == 0, added.err
     assert said in added.out
     assert "KANARI" not in added.out + added.err + home.file.read_text()
-    assert secrets(home) == {"GROQ_API_KEY": "gsk-KANARI"}
-    assert value(home, f"{SECTION}.base_url") == "https://groq.test/v1"
+    assert secrets(home) == {"GATE_API_KEY": "gsk-KANARI"}
+    assert value(home, f"{SECTION}.base_url") == "https://gate.test/v1"
     assert value(home, f"{SECTION}.kind") == "openai"
 
 
@@ -59,10 +60,10 @@ def test_a_provider_that_exists_is_changed_and_not_added_again(home: Home) -> No
     "args",
     [
         ("add", "a.b", "--base-url", "https://x.test"),
-        ("add", "groq"),
-        ("add", "groq", "--base-url", "groq.test"),
-        ("add", "groq", "--base-url", "http://groq.test/v1"),
-        ("add", "groq", "--base-url", "https://groq.test", "--kind", "openia"),
+        ("add", "gate"),
+        ("add", "gate", "--base-url", "gate.test"),
+        ("add", "gate", "--base-url", "http://gate.test/v1"),
+        ("add", "gate", "--base-url", "https://gate.test", "--kind", "openia"),
     ],
 )
 def test_what_cannot_be_a_provider_is_refused_and_nothing_is_written(
@@ -74,8 +75,8 @@ def test_what_cannot_be_a_provider_is_refused_and_nothing_is_written(
 
 def test_one_of_ones_own_is_removed_and_one_that_ships_disabled(home: Home) -> None:
     home.run(*ADD)
-    assert home.run("remove", "groq", "--json").json == {"name": "groq", "removed": True}
-    assert "groq" not in home.file.read_text()
+    assert home.run("remove", "gate", "--json").json == {"name": "gate", "removed": True}
+    assert "gate" not in home.file.read_text()
     assert home.run("remove", "openai", "--json").json == {"name": "openai", "removed": False}
     assert value(home, "llm.providers.openai.enabled") is False
     home.run("set", "openai", "--enable")
@@ -85,10 +86,10 @@ def test_one_of_ones_own_is_removed_and_one_that_ships_disabled(home: Home) -> N
 def test_a_provider_that_an_alias_names_is_not_removed(home: Home) -> None:
     home.run(*ADD)
     home.before = ("models", "aliases")
-    assert home.run("set", "quick", "groq:llama").code == 0
+    assert home.run("set", "quick", "gate:llama").code == 0
     before = home.file.read_text()
     home.before = ("models", "providers")
-    assert home.run("remove", "groq").code == 2
+    assert home.run("remove", "gate").code == 2
     assert "quick" in home.err
     assert home.file.read_text() == before
 

@@ -241,3 +241,16 @@ def test_a_discussion_that_ended_by_itself_says_where_its_outcome_is(
     server.on("GET /sessions/s1", ok({**NEW, "ended_by": ended_by, "hop_limit": 6}))
     rows = program.run("--language", language, "sessions", "show", "s1").out.splitlines()
     assert rows[-len(said) :] == said
+
+
+@pytest.mark.parametrize("text", ["はい、あります", "Yes, it is"])
+def test_a_reply_stands_below_the_beginning_of_what_it_replies_to(
+    program: Program, server: Server, text: str
+) -> None:
+    reply = line_view(2, "Ada", text, turn_id="t1", reply_to=1)
+    asked = line_view(1, "Kana", f"鍵は\x1b[2Jどこ? {'…' * 99}")
+    server.on("GET /sessions/s1/messages", page(reply, asked), page(asked))
+    *_, quoted, name, said = program.run("sessions", "show", "s1").out.strip().splitlines()
+    assert quoted.startswith("↪ Kana: 鍵はどこ?")
+    assert len(quoted) <= 80
+    assert (name, said.strip()) == ("Ada", text)

@@ -9,7 +9,7 @@ from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import agent_view
 
 DEPLOYED = {
-    "version": "0.1.0",
+    "version": "0.2.0",
     "home": {
         "kind": "aws",
         "stage": "prod",
@@ -33,7 +33,7 @@ def setup(model: str, *notes: str) -> httpx.Response:
 def server() -> Server:
     """A server on which all is well."""
     server = Server()
-    server.on("GET /health", ok({"status": "ok", "version": "0.1.0"}))
+    server.on("GET /health", ok({"status": "ok", "version": "0.2.0"}))
     server.on("GET /setup", setup("openai:gpt", "fast"))
     server.on("GET /agents", page(agent_view("Ada")))
     return server
@@ -49,7 +49,7 @@ def test_all_is_well(program: Program) -> None:
     shown = program.run("doctor")
     assert shown.code == 0
     assert shown.out.splitlines()[1:] == [
-        "✓ server: http://127.0.0.1:8080 (OpenCrab 0.1.0)",
+        "✓ server: http://127.0.0.1:8080 (OpenCrab 0.2.0)",
         "✓ key: accepted",
         "✓ model: openai:gpt fast",
         "· setup: gateway.discord is off: DISCORD_TOKEN is not set",
@@ -62,7 +62,7 @@ def test_all_is_well_in_japanese(program: Program) -> None:
     shown = program.run("--language", "ja", "doctor")
     assert shown.code == 0
     assert shown.out.splitlines()[1:] == [
-        "✓ サーバー: http://127.0.0.1:8080(OpenCrab 0.1.0)",
+        "✓ サーバー: http://127.0.0.1:8080(OpenCrab 0.2.0)",
         "✓ API キー: 有効です",
         "✓ モデル: openai:gpt fast",
         "· 設定: gateway.discord は無効です(DISCORD_TOKEN が未設定)",
@@ -73,8 +73,8 @@ def test_all_is_well_in_japanese(program: Program) -> None:
 @pytest.mark.parametrize(
     ("language", "model", "cure"),
     [
-        ("en", "no language model", "set OPENAI_API_KEY"),
-        ("ja", "台本どおりのモデル(言語モデルではなく、簡単な規則で応答します", "OPENAI"),
+        ("en", "no language model", "opencrab setup"),
+        ("ja", "台本どおりのモデル(言語モデルではなく、簡単な規則で応答します", "opencrab setup"),
     ],
 )
 def test_a_scripted_model_and_no_agents_are_notes_with_cures(
@@ -143,7 +143,7 @@ def test_agents_that_cannot_be_read_are_wrong(program: Program, server: Server) 
         (
             "en",
             [
-                "✓ server: https://crab.example (OpenCrab 0.1.0)",
+                "✓ server: https://crab.example (OpenCrab 0.2.0)",
                 "✓ key: accepted",
                 "✓ clock: differs from the server's clock by 2 s",
                 "✓ home: aws (stage prod, region us-east-1, secrets ssm:/opencrab/prod/)",
@@ -156,7 +156,7 @@ def test_agents_that_cannot_be_read_are_wrong(program: Program, server: Server) 
         (
             "ja",
             [
-                "✓ サーバー: https://crab.example(OpenCrab 0.1.0)",
+                "✓ サーバー: https://crab.example(OpenCrab 0.2.0)",
                 "✓ API キー: 有効です",
                 "✓ 時計: サーバーとの差は 2 秒です",
                 "✓ ホーム: AWS (ステージ prod, リージョン us-east-1, "

@@ -86,6 +86,7 @@ USAGE = UsageAnalytics(
 )
 SKILL = MeasuredSkill(
     name="good-questions",
+    title="good-questions",
     status=SkillStatus.CANDIDATE,
     waits=False,
     source_type=SourceType.EXPERIENCE,

@@ -31,6 +31,7 @@ PACKAGE = Path(str(cli.__file__)).parent
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 ALIKE = {
     "head_id",
+    "head_top_p",
     "story_title",
     "server_ok",
     "ask_language",

@@ -175,3 +175,17 @@ def test_a_file_that_is_not_there_is_told_and_nothing_is_sent(
     assert shown.code != 0
     assert "none.zip" in shown.err
     assert all(request.method == "GET" for request in server.requests)
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "proxy"), ("ja", "プロキシ")])
+def test_an_export_without_the_cursor_ends_with_the_reason(
+    program: Program, server: Server, tmp_path: Path, language: str, words: str
+) -> None:
+    server.on(f"GET {PLACE}/export", lambda _: part(MEMORY))
+    target = tmp_path / "記憶.zip"
+    refused = program.run("--language", language, "memory", "export", str(target))
+    assert refused.code != 0
+    assert "X-OpenCrab-Next-Cursor" in refused.err
+    assert words in refused.err
+    asked = [one for one in server.requests if one.url.path.endswith("/export")]
+    assert len(asked) == 1

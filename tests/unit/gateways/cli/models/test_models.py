@@ -91,6 +91,19 @@ def test_models_are_listed_with_their_providers_and_prices(
     assert "refresh-prices" in said.out
 
 
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", ("free, private", "not usable: gone")), ("ja", ("無料", "使えません"))],
+)
+def test_free_and_unusable_models_are_marked(
+    program: Program, server: Server, language: str, words: tuple[str, str]
+) -> None:
+    free = model("ollama:qwen", PRICE, private=True, free=True, problem="")
+    server.on("GET /llm/models", page(free, model("ollama:x", PRICE, problem="gone")))
+    told = program.run("--language", language, "models").out
+    assert all(word in told for word in words)
+
+
 @pytest.mark.parametrize("args", [("--json", "models"), ("models", "--json")], ids=" ".join)
 def test_a_script_gets_models_with_name_and_provider(
     program: Program, server: Server, args: tuple[str, ...]

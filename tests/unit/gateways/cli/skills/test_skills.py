@@ -193,3 +193,15 @@ def test_a_skill_is_read_as_it_is_before_it_is_approved(program: Program, server
     shown = program.sit("skills", "approve", "Ada", "from-ada", typed=["n"]).out
     assert "# 短く\n\n**Be** `brief`.\\u200b\n" in shown
     assert "*短く* **話す**" in shown
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_japanese_name_is_shown_and_finds_its_skill(
+    program: Program, server: Server, language: str
+) -> None:
+    skill = skill_view("skill-0a1b2c3d", title="効果的な質問", description="効果的な質問: なぜ")
+    server.on(f"GET {PLACE}", page(STANDARD, skill))
+    server.on(f"GET {PLACE}/skill-0a1b2c3d", ok(skill))
+    told = program.run("--language", language, "skills", "show", "Ada", "効果的な質問").out
+    assert "効果的な質問 (skill-0a1b2c3d)" in told
+    assert "効果的な質問" in program.run("--language", language, "skills", "list", "Ada").out

@@ -16,7 +16,8 @@ from opencrab.gateways.discord.interactions.autocomplete import (
     read_discord_autocomplete_cache,
     refresh_discord_autocomplete,
 )
-from opencrab.ports.models.model import ModelInfo, ProviderState
+from opencrab.ports.models.model import ModelInfo
+from opencrab.ports.models.readiness import ProviderState
 from tests.discord.recording import CHANNEL
 from tests.unit.gateways.discord.stage import Stage
 

@@ -23,7 +23,7 @@ from tests.unit.engine.known_world import NOW
 class Told:
     """A follower with something new each time."""
 
-    is_over = False
+    is_over = is_busy = False
 
     def new_events(self) -> list[str]:
         """`Follower.new_events`."""
@@ -49,7 +49,7 @@ def test_a_stream_ends_soon_after_its_client_may_no_longer_read() -> None:
 class Refusing:
     """A follower with three events at once, whose client may soon no longer read."""
 
-    is_over = False
+    is_over = is_busy = False
 
     def new_events(self) -> list[str]:
         """`Follower.new_events`."""
@@ -62,7 +62,10 @@ class Refusing:
 
 def test_a_batch_that_is_taken_slowly_is_not_sent_to_its_end() -> None:
     async def take() -> list[str]:
-        api, taken = cast("RestContext", SimpleNamespace(watch=PollingWatch(0.01))), list[str]()
+        api, taken = (
+            cast("RestContext", SimpleNamespace(longest_seconds=None, watch=PollingWatch(0.01))),
+            list[str](),
+        )
         stream = event_stream.stream_http_events(api, "s1", Refusing(), None, check_seconds=0.05)
         async for event in stream:
             taken.append(event)

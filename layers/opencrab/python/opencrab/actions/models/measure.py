@@ -32,7 +32,7 @@ from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow, parse_usage_task_key
 from opencrab.domain.value import ShortText, Value
-from opencrab.ports.learning import load_learning_data
+from opencrab.ports.learning import load_current_learning_data
 from opencrab.ports.models.model import ModelInfo, distinct_models, selectable_model_choices
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
@@ -255,7 +255,9 @@ def _tallies(period: Period, context: ActionContext) -> Iterator[DailyTally]:
 
 
 def _evidence(context: ActionContext) -> Evidence:
-    return load_learning_data(context.reach.facts, context.agent.id).evidence
+    return load_current_learning_data(
+        context.reach.facts, context.agent.id, context.clock.now()
+    ).evidence
 
 
 def _resolve_model_name(reference: str, used: set[str], context: ActionContext) -> str:

@@ -51,7 +51,7 @@ from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Unit, Value
-from opencrab.ports.learning import load_learning_data
+from opencrab.ports.learning import load_current_learning_data
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
 __all__ = ["group"]
@@ -137,7 +137,7 @@ def _aim(arguments: OptimizeModelSelection, context: ActionContext) -> Aim:
 
 def _ground(aim: Aim, mind: AgentState, context: ActionContext) -> SelectionInput:
     agent, reach = context.agent, context.reach
-    have = load_learning_data(reach.facts, agent.id)
+    have = load_current_learning_data(reach.facts, agent.id, context.clock.now())
     page = reach.facts.page(agent.id, ADJUSTMENT, limit=_EARLIER, newest_first=True)
     limit = reach.limits.changed(reach.budgets.limits()).agent_day(agent.day_limit_micro_usd)
     return SelectionInput(

@@ -1,14 +1,16 @@
 """Choosing the language model that an agent thinks with, and listing the available ones."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
+from opencrab.actions.models.text import action_text_for_models
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, agent_selectable_aliases
 from opencrab.domain.errors import Conflict, Invalid, Refused
+from opencrab.domain.models.availability import is_free_model_price, model_listed_by_provider
 from opencrab.domain.models.routing import Duration, ModelChosen, ModelReference, Routing, Use
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
@@ -18,6 +20,10 @@ from opencrab.ports.turn.action import ActionContext
 
 group = Group("llm")
 
+_MOST_OTHERS = 30
+"""Most free models without an alias in one result; the others are counted."""
+
+_STAND_IN = "scripted"
 _MOST_SECONDS = 0.5
 """How long an agent waits for providers that nobody asked lately."""
 
@@ -86,9 +92,17 @@ def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
 def get_available_models(arguments: GetAvailableModels, context: ActionContext) -> ActionResult:
     """List the models that you may select, with prices (USD per million tokens) and limits."""
     found = {alias: _model_info(alias, context) for alias in _selectable(context)}
-    answers = _answers(found.values(), context)
+    answers = _answers(context)
+    named = {info.name for info in found.values() if isinstance(info, ModelInfo)}
+    others = [name for name in _listed_free(answers, context) if name not in named]
+    more: dict[str, Any] = {}
+    if others:
+        note = action_text_for_models("free_others", context.agent.language)
+        more = {"free_others": others[:_MOST_OTHERS], "note": note}
+    if len(others) > _MOST_OTHERS:
+        more["free_others_left_out"] = len(others) - _MOST_OTHERS
     return ActionResult.ok(
-        models=[_describe_model(alias, info, answers) for alias, info in found.items()]
+        models=[_describe_model(alias, info, answers) for alias, info in found.items()], **more
     )
 
 
@@ -164,14 +178,24 @@ def _model_info(alias: str, context: ActionContext) -> ModelInfo | Invalid:
         return error
 
 
-def _answers(
-    found: Iterable[ModelInfo | Invalid], context: ActionContext
-) -> Mapping[str, ProviderHealth] | None:
-    """Return what the providers of these models answered lately; None if nobody asks them."""
+def _answers(context: ActionContext) -> Mapping[str, ProviderHealth] | None:
+    """Return what the providers answered lately, with their lists; None if nobody asks them."""
     if context.reach.readiness is None:
         return None
-    providers = {info.provider for info in found if isinstance(info, ModelInfo)}
-    return context.reach.readiness.readiness(providers, wait_seconds=_MOST_SECONDS)
+    return context.reach.readiness.readiness(wait_seconds=_MOST_SECONDS)
+
+
+def _listed_free(
+    answers: Mapping[str, ProviderHealth] | None, context: ActionContext
+) -> Iterator[str]:
+    """Yield the models that providers list now and that cost nothing, such as Ollama's."""
+    for provider, answer in sorted((answers or {}).items()):
+        for model in answer.models or () if answer.ok and provider != _STAND_IN else ():
+            info = _model_info(f"{provider}:{model}", context)
+            if isinstance(info, Invalid) or not is_free_model_price(info.price):
+                continue
+            if info.private or not context.agent.llm.private:
+                yield info.name
 
 
 def _describe_model(
@@ -180,7 +204,7 @@ def _describe_model(
     if isinstance(info, Invalid):
         return {"alias": alias, "available": False, "why": info.message}
     price = info.price
-    told = {} if answers is None else _readiness(answers.get(info.provider))
+    told = {} if answers is None else _readiness(info, answers.get(info.provider))
     return {
         "alias": alias,
         "available": price is not None,
@@ -195,13 +219,20 @@ def _describe_model(
     }
 
 
-def _readiness(health: ProviderHealth | None) -> dict[str, Any]:
-    """Return whether a provider answered; one that says no is not available, whatever it costs."""
+def _readiness(info: ModelInfo, health: ProviderHealth | None) -> dict[str, Any]:
+    """Return whether a provider answered; one that says no is not available, whatever it costs.
+
+    Of a free model its provider's list says whether it is there: what is not installed cannot run.
+    """
     if health is None:
         return {"ready": False}
-    if health.ok:
+    if not health.ok:
+        return {"ready": False, "available": False, "why": health.problem}
+    name, listed = info.name.partition(":")[2], health.models
+    here = listed is None or model_listed_by_provider(name, listed)
+    if here or not is_free_model_price(info.price) or info.provider == _STAND_IN:
         return {"ready": True}
-    return {"ready": False, "available": False, "why": health.problem}
+    return {"ready": False, "available": False, "why": f"{info.provider} does not have it now"}
 
 
 def _current(use: Use, context: ActionContext) -> dict[str, Any]:

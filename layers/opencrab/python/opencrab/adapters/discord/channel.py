@@ -9,6 +9,7 @@ from opencrab.adapters.discord.rendering import RenderedMessage
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import (
+    KIND,
     PRESENCE,
     REPLY,
     InteractionReply,
@@ -16,7 +17,7 @@ from opencrab.domain.discord.community import (
     discord_address,
 )
 from opencrab.domain.document import INSTALLATION_FACTS, Document
-from opencrab.domain.errors import Changed, NeverSent, NotFound, Refused, Unavailable
+from opencrab.domain.errors import Changed, Invalid, NeverSent, NotFound, Refused, Unavailable
 from opencrab.domain.text.message_split import LIMIT
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.channel import Panel
@@ -161,13 +162,16 @@ class DiscordChannel:
             )
         # Who presses a button is told to the bot that posted it, and only our own door listens.
         is_own = presence is not None and "components" not in face.message
-        self._discord.post(
-            channel_id,
-            face.message,
-            *face.files,
-            nonce=f"{utterance.nonce}-{utterance.piece}",
-            token=presence.token_secret if presence is not None and is_own else None,
-        )
+        token = presence.token_secret if presence is not None and is_own else None
+        nonce = f"{utterance.nonce}-{utterance.piece}"
+        reference = _reference(utterance, channel_id)
+        if reference:
+            # Refused where the bot may not read the history; the answer itself may still be posted.
+            with suppress(Refused, Invalid, NotFound):
+                referring = {**face.message, **reference}
+                self._discord.post(channel_id, referring, *face.files, nonce=nonce, token=token)
+                return
+        self._discord.post(channel_id, face.message, *face.files, nonce=nonce, token=token)
 
     def _presence(self, agent_id: str) -> Presence | None:
         fact = self._get(PRESENCE, agent_id)
@@ -213,6 +217,15 @@ def _way(utterance: Utterance, reply: InteractionReply | None, at: datetime) -> 
     if is_first:
         return _Way.ANSWER
     return _Way.FOLLOW_UP if reply.is_by_token_only else _Way.POST
+
+
+def _reference(utterance: Utterance, channel_id: str) -> dict[str, object]:
+    """Return the field by which the first piece is a reply; {} if to nothing in this channel."""
+    place, _, message_id = utterance.reply_to.rpartition("/")
+    if utterance.piece or place != f"{KIND}:{channel_id}" or not message_id.isdecimal():
+        return {}
+    # Without the message, which may be deleted by now, it is posted all the same.
+    return {"message_reference": {"message_id": message_id, "fail_if_not_exists": False}}
 
 
 def _whole(face: RenderedMessage) -> dict[str, object]:

@@ -30,10 +30,11 @@ log = logging.getLogger(__name__)
 
 
 class HttpResponse(NamedTuple):
-    """Status code and body of an HTTP response."""
+    """Status code, body and entity tag of an HTTP response; the tag is empty if it has none."""
 
     status: int
     content: bytes
+    etag: str = ""
 
 
 class PlainHttp:
@@ -57,12 +58,22 @@ class PlainHttp:
         If a reused connection was closed, the request is sent again on a new one. Raises
         Unavailable if there is no response in time; whether the request arrived is then unknown.
         """
+        given = {"content-length": str(len(body)), **headers}
+        return self._send("POST", path, given, body, seconds)
+
+    def get(self, path: str, headers: Mapping[str, str], *, seconds: float) -> HttpResponse:
+        """Send a GET, as `post` does."""
+        return self._send("GET", path, headers, b"", seconds)
+
+    def _send(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, seconds: float
+    ) -> HttpResponse:
         deadline = time.monotonic() + seconds
-        given = {"host": self.host, "content-length": str(len(body)), **headers}
+        given = {"host": self.host, **headers}
         lines = "".join(f"{name}: {text}\r\n" for name, text in given.items())
-        request = f"POST {self._path}{path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
+        head = f"{method} {self._path}{path} HTTP/1.1\r\n{lines}\r\n"
         try:
-            return self._asked(request, deadline)
+            return self._asked(head.encode("latin-1") + body, deadline)
         except (OSError, ValueError) as error:
             why = f"no response from {self.host}: {type(error).__name__}"
             raise Unavailable(why, cure="wait and try again") from error
@@ -140,7 +151,7 @@ class _Connection:
         content = b"" if status in _EMPTY else self._content(headers)
         self.stays_open &= headers.get("connection", "").lower() != "close"
         self.used = time.monotonic()
-        return HttpResponse(status, content)
+        return HttpResponse(status, content, headers.get("etag", ""))
 
     def close(self) -> None:
         """Close the socket and its file."""

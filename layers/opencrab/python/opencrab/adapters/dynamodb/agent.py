@@ -110,7 +110,7 @@ def agent_item_created_at(table: Table, agent_id: str) -> datetime | None:
     item = table.get(_partition(agent_id), AGENT)
     if item is None:
         return None
-    return Agent.model_validate_json(SCHEMA.decode_item(item)["body"]).created_at
+    return Agent.from_stored(SCHEMA.decode_item(item)["body"]).created_at
 
 
 def _profile(parts: dict[str, Item]) -> Profile | None:
@@ -129,7 +129,7 @@ def _agent_item(agent: Agent) -> Item:
     partition, newest = _partition(agent.id), _is_newest(agent)
     fields: dict[str, Any] = {
         "schema": SCHEMA.version if newest else BEFORE,
-        "body": agent.model_dump_json(exclude=None if newest else _ADDED),
+        "body": agent.to_stored(exclude=None if newest else _ADDED),
         "version": agent.version,
         "list": f"{LIST}#{item_shard(partition)}",
     }
@@ -137,14 +137,14 @@ def _agent_item(agent: Agent) -> Item:
 
 
 def _part(agent_id: str, sk: str, value: Soul | Identity) -> Item:
-    fields = {"schema": BEFORE, "body": value.model_dump_json()}
+    fields = {"schema": BEFORE, "body": value.to_stored()}
     return SCHEMA.encode_item(_partition(agent_id), sk, fields)
 
 
 def _is_newest(agent: Agent) -> bool:
     """Check whether an agent uses fields that only this schema version has."""
-    set_here = (agent.heartbeat, agent.world, agent.llm.aim)
-    return set_here != (Heartbeat(), None, Aim())
+    set_here = (agent.heartbeat, agent.world, agent.llm.aim, agent.llm.sampling)
+    return set_here != (Heartbeat(), None, Aim(), {})
 
 
 def _partition(agent_id: str) -> str:

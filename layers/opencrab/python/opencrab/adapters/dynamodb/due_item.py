@@ -35,6 +35,10 @@ class DynamoDueItems:
         )
         return tuple(islice((item for item in found if item.at <= now), limit))
 
+    def get(self, item_id: str) -> DueItem | None:
+        item = self._table.get(_partition(item_id), HEAD)
+        return None if item is None else _due_item_from_dynamodb_item(item)
+
     def remove(self, item_id: str) -> None:
         self._table.write(delete_dynamodb_item(_partition(item_id), HEAD))
 
@@ -42,7 +46,7 @@ class DynamoDueItems:
 def _due_item_to_dynamodb_item(item: DueItem) -> Item:
     """Serialize a due item to an item of the table."""
     fields = {
-        "body": item.model_dump_json(),
+        "body": item.to_stored(),
         "due_list": f"{LIST}#{item_shard(item.id)}",
         "due_at": to_item_microseconds(item.at),
     }
@@ -51,7 +55,7 @@ def _due_item_to_dynamodb_item(item: DueItem) -> Item:
 
 def _due_item_from_dynamodb_item(item: Item) -> DueItem:
     """Deserialize a due item from an item of the table."""
-    return DueItem.model_validate_json(SCHEMA.decode_item(item)["body"])
+    return DueItem.from_stored(SCHEMA.decode_item(item)["body"])
 
 
 def put_new_due_item(item: DueItem) -> Write:

@@ -53,7 +53,10 @@ class DynamoEraser:
 
     def strip_session(self, session_id: str) -> None:
         self._change(
-            session_id, lambda known: known.grown(0, known.session.without_opening_words())
+            session_id,
+            lambda known: known.grown(
+                0, known.session.without_opening_words().without_unknown_fields()
+            ),
         )
 
     def turns_of(self, *groups: str) -> dict[str, tuple[str, ...]]:
@@ -81,7 +84,11 @@ class DynamoEraser:
         gone += records.query_turn_record_items(self._table, turn_id)
         self._remove(gone)
         if turn is not None:
-            self._table.write(put_item(headers.turn_to_dynamodb_item(turn.without_content())))
+            self._table.write(
+                put_item(
+                    headers.turn_to_dynamodb_item(turn.without_content().without_unknown_fields())
+                )
+            )
 
     def drop_letters(self, person_id: str) -> None:
         """Do nothing: SQS dead-letter queues cannot be searched; their messages expire."""
@@ -131,7 +138,9 @@ class DynamoEraser:
 
 def _erasing(line: Line, known: dict[tuple[str, str], Item]) -> Iterator[Write]:
     """Yield the writes that remove a line's text, and that of the instruction it was."""
-    yield put_item(line_items.line_to_dynamodb_item(line.without_content()))
+    yield put_item(
+        line_items.line_to_dynamodb_item(line.without_content().without_unknown_fields())
+    )
     if line.message_id is None:
         return
     marker = known.get((markers.dynamodb_message_partition(line.message_id), markers.MARK))

@@ -44,16 +44,20 @@ def stores_on_dynamodb_table(
     consistent: bool = True,
     on_turn: OnTurn | None = None,
     calls_kept: timedelta | None = None,
+    leases_budgets: bool = True,
 ) -> Stores:
     """Create the stores on one table; `consistent` is for agents, see `DynamoAgents`.
 
-    Ledger rows expire `calls_kept` after their call; None is never.
+    Ledger rows expire `calls_kept` after their call; None is never. Without `leases_budgets` every
+    draw meets those of all other processes at the budget itself.
     """
     seen = SessionCache()
     return Stores(
         agents=DynamoAgents(table, consistent=consistent),
         sessions=DynamoSessions(table, seen),
-        journal=DynamoJournal(table, seen, on_turn, calls_kept=calls_kept),
+        journal=DynamoJournal(
+            table, seen, on_turn, calls_kept=calls_kept, leases_budgets=leases_budgets
+        ),
         outbox=DynamoOutbox(table),
         due=DynamoDueItems(table),
         facts=DynamoFacts(table),

@@ -31,7 +31,7 @@ def dynamodb_stream_entries(records: Iterable[Mapping[str, Any]]) -> Iterator[Fe
         if partition.startswith("SESSION#") and place.startswith("L#"):
             if record["eventName"] == "INSERT":
                 line = line_items.line_from_dynamodb_item(new)
-                body = line.model_dump_json()
+                body = line.to_stored()
                 yield FeedEntry(position, "line", line.session_id, line.turn_id, body)
         elif partition.startswith("TURN#") and place == headers.HEADER:
             turn = headers.turn_from_dynamodb_item(new)
@@ -53,5 +53,5 @@ def _fact(
             id=fact_id,
             removed=record.get("eventName") == "REMOVE",
         )
-        body = told.model_dump_json(exclude_defaults=True)
+        body = told.to_stored(exclude_defaults=True)
         yield FeedEntry(position, "fact", "", None, body)

@@ -57,17 +57,25 @@ class Writer:
 
     def replace(self, target: Path, content: bytes, *, after_ns: int = 0) -> os.stat_result:
         """Replace a file atomically; its modification time becomes later than `after_ns`."""
-        self._make_folder(self.temporary)
+        self.make_folder(self.temporary)
         growing = self.temporary / secrets.token_hex(8)
         try:
             status = self._fill(growing, content, after_ns)
-            self._make_folder(target.parent)
+            self.make_folder(target.parent)
             self.disk.replace(growing, target)
         except OSError:
             with suppress(OSError):
                 self.disk.unlink(growing)
             raise
         return status
+
+    def make_folder(self, folder: Path) -> None:
+        """Make a folder of mode 0700 with its missing parents, durably."""
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        for each in reversed(missing):
+            with suppress(FileExistsError):
+                self.disk.mkdir(each, 0o700)
+            self.sync(each.parent)
 
     def sync(self, folder: Path) -> None:
         """Call fsync on a folder, which makes a rename in it durable."""
@@ -101,13 +109,6 @@ class Writer:
             return os.fstat(descriptor)
         finally:
             self.disk.close(descriptor)
-
-    def _make_folder(self, folder: Path) -> None:
-        missing = [each for each in (folder, *folder.parents) if not each.exists()]
-        for each in reversed(missing):
-            with suppress(FileExistsError):
-                self.disk.mkdir(each, 0o700)
-            self.sync(each.parent)
 
 
 def prepare_local_files_root(root: Path, disk: Disk) -> Writer:

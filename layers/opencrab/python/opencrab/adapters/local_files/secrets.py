@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer, translate_disk_errors
+from opencrab.adapters.local_files.secret_cipher import MARK, SecretCipher
 from opencrab.domain.access.secret import require_storable_secret
 from opencrab.domain.errors import Unavailable
 
@@ -24,10 +25,14 @@ class FileSecrets:
     """`ports.access.secrets.Secrets` in one JSON file, `secrets.json`, of mode 0600.
 
     It is read for every request, so that a manual edit counts at once. Writers hold a lock file, so
-    that two processes do not overwrite each other's secrets.
+    that two processes do not overwrite each other's secrets. With a `cipher` every write encrypts
+    all values, those that were written by hand or by an earlier release too.
     """
 
-    def __init__(self, folder: Path, *, disk: Disk = REAL_DISK) -> None:
+    def __init__(
+        self, folder: Path, *, cipher: SecretCipher | None = None, disk: Disk = REAL_DISK
+    ) -> None:
+        self._cipher = cipher
         self._folder = folder.absolute()
         self._file = self._folder / FILE
         self._writer = Writer(disk, self._folder / ".secrets")
@@ -36,15 +41,38 @@ class FileSecrets:
         return f"FileSecrets({str(self._folder)!r})"
 
     def get(self, name: str) -> str | None:
-        return self._read().get(name)
+        text = self._read().get(name)
+        if text is None or self._cipher is None:
+            return text
+        return self._cipher.unseal_secret(name, text)
 
     def put(self, name: str, value: str) -> None:
         require_storable_secret(name, value)
         with self._translated(), self._locked():
-            content = _document(self._read() | {name: value}, self._file)
-            self._writer.clean()
-            self._writer.replace(self._file, content)
-            self._writer.sync(self._folder)
+            self._write(self._read() | {name: value})
+
+    def encrypt_stored(self) -> None:
+        """Encrypt what is stored as plain text, as an earlier release did."""
+        if self._cipher is None or not self._has_plain(self._read()):
+            return
+        with self._translated(), self._locked():
+            self._write(self._read())
+
+    def _write(self, values: dict[str, str]) -> None:
+        if self._cipher is not None:
+            values = {name: self._sealed(name, text) for name, text in values.items()}
+        content = _document(values, self._file)
+        self._writer.clean()
+        self._writer.replace(self._file, content)
+        self._writer.sync(self._folder)
+
+    def _sealed(self, name: str, text: str) -> str:
+        if self._cipher is None or text.startswith(MARK):
+            return text
+        return self._cipher.seal_secret(name, text)
+
+    def _has_plain(self, values: dict[str, str]) -> bool:
+        return any(not text.startswith(MARK) for text in values.values())
 
     def forget(self) -> None:
         """Do nothing: no secret is cached."""

@@ -17,21 +17,25 @@ def read_settings_file(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise _unreadable(path, "it is not a regular file")
+                raise _unreadable(path, "file_kind", "it is not a regular file")
             content = file.read(MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except IsADirectoryError as error:
+        raise _unreadable(path, "file_kind", "it is a folder") from error
     except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from error
+        why = error.strerror or str(error)
+        raise _unreadable(path, "file_unreadable", why, cure="make it readable for you") from error
     if len(content) > MOST_BYTES:
-        raise _unreadable(path, f"it is larger than {MOST_BYTES:,} bytes")
+        why = f"it is larger than {MOST_BYTES:,} bytes"
+        raise _unreadable(path, "file_large", why, cure="make it smaller")
     try:
         return content.decode("utf-8").removeprefix(_BOM)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise Invalid(
-            f"{path}:{line}: the file is not in UTF-8", cure="save it in UTF-8 with your editor"
-        ) from error
+        message = f"{path}:{line}: the file is not in UTF-8"
+        cure = "save it in UTF-8 with your editor"
+        raise _invalid_file(message, "file_encoding", {}, cure, line) from error
 
 
 def write_settings_file(path: Path, text: str) -> None:
@@ -64,5 +68,16 @@ def _write(draft: Path, target: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _unreadable(path: Path, why: str) -> Invalid:
-    return Invalid(f"{path} cannot be read: {why}", cure="make it a file that you can read")
+def _unreadable(
+    path: Path, problem: str, why: str, cure: str = "put a text file in its place"
+) -> Invalid:
+    facts: dict[str, object] = {"why": why, "most": f"{MOST_BYTES:,}"}
+    return _invalid_file(f"{path} cannot be read: {why}", problem, facts, cure)
+
+
+def _invalid_file(
+    message: str, problem: str, facts: dict[str, object], cure: str, line: int = 0
+) -> Invalid:
+    from opencrab.domain.configuration.invalid_setting import InvalidSetting  # noqa: PLC0415 - seldom
+
+    return InvalidSetting(message, problem=problem, facts=facts, line=line, cure=cure)

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import RLock
 
@@ -15,7 +15,6 @@ from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
     ProviderSettings,
 )
-from opencrab.adapters.providers.catalogue.detect import LocalServer
 from opencrab.adapters.providers.catalogue.merge import (
     ALWAYS_THERE,
     check_catalogue_preferences,
@@ -28,6 +27,7 @@ from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelS
 from opencrab.adapters.providers.catalogue.model_info import catalogue_model_info, known_model_info
 from opencrab.adapters.providers.readiness import ProviderReadiness
 from opencrab.adapters.providers.transport.exchange import Transport
+from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing, Use
@@ -38,10 +38,9 @@ from opencrab.ports.models.model import (
     ChatModel,
     Embedder,
     ModelInfo,
-    ProviderState,
 )
 from opencrab.ports.models.preferences import StoredPreferences
-from opencrab.ports.models.readiness import ProviderHealth
+from opencrab.ports.models.readiness import ProviderHealth, ProviderState
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +68,9 @@ class ProviderModels:
     """`Models` and `ProviderDirectory`: models by `provider:model`, provider or alias.
 
     Settings and preferences are read when the first model is needed, again for each newer version
-    of the preferences, and again after `keep_for`. A reading replaces the last one whole; if it
-    fails, the last one stays in use. Models are cached until something changes, and the transport
-    is created when the first model needs it.
+    of the preferences, when `stamp` returns something else, and after `keep_for`. A reading
+    replaces the last one whole; if it fails, the last one stays in use. Models are cached until
+    something changes, and the transport is created when the first model needs it.
     """
 
     def __init__(
@@ -83,6 +82,7 @@ class ProviderModels:
         now: Callable[[], datetime] | None = None,
         keep_for: timedelta | None = None,
         advice: str = "set the environment variable {}",
+        stamp: Callable[[], object] | None = None,
     ) -> None:
         self._configured = configured
         self._transport = transport
@@ -90,6 +90,8 @@ class ProviderModels:
         self._now = now
         self._keep_for = keep_for
         self._advice = advice
+        self._stamp = stamp
+        self._seen: object = None
         self._lock = RLock()
         self._reading: _Reading | None = None
         self._until: datetime | None = None
@@ -117,7 +119,7 @@ class ProviderModels:
             if self._reading is None or version > self._reading.stored.version:
                 self._read_again()
 
-    def infos(self) -> tuple[ModelInfo, ...]:
+    def infos(self, also: Iterable[str] = ()) -> tuple[ModelInfo, ...]:
         reading = self._current()
         settings = reading.settings
         named = {*settings.uses.values(), *settings.aliases.values(), *settings.fallback}
@@ -132,7 +134,7 @@ class ProviderModels:
             if name in settings.models or name.partition(":")[0] in able
         }
         infos: dict[str, ModelInfo] = {}
-        for name in {settings.default, reading.routing.default, SCRIPTED, *named, *listed}:
+        for name in {settings.default, reading.routing.default, SCRIPTED, *named, *listed, *also}:
             try:
                 provider, model = resolve_catalogue_model(settings, name)
             except Invalid:
@@ -169,6 +171,9 @@ class ProviderModels:
 
     def check(self, preferences: Preferences) -> None:
         check_catalogue_preferences(self._current().settings, preferences)
+
+    def check_new(self, name: str, base_url: str) -> None:
+        checked_wire_base_url(base_url, provider=name)
 
     def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
         known = {each.name: each for each in self._known(self._current())}
@@ -215,7 +220,8 @@ class ProviderModels:
                 ok=False, latency_ms=0, problem=error.message, cure=error.cure or ""
             )
         if scripted:
-            return ProviderHealth(ok=True, latency_ms=0, models=(_default_model_of(settings),))
+            model = settings.default_model or connection.DEFAULT_MODELS[settings.kind]
+            return ProviderHealth(ok=True, latency_ms=0, models=(model,))
         return connection.catalogue_provider_health(settings, self._transport(), timeout_seconds)
 
     def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
@@ -260,6 +266,8 @@ class ProviderModels:
             return self._reading
 
     def _is_old(self) -> bool:
+        if self._stamp is not None and self._stamp() != self._seen:
+            return True
         return self._until is not None and self._now is not None and self._now() >= self._until
 
     def _read_again(self) -> None:
@@ -274,6 +282,8 @@ class ProviderModels:
                 self._until = self._now() + AGAIN
 
     def _read(self) -> _Reading:
+        # First, so that what changes meanwhile is read again, and what is wrong is read once.
+        self._seen = None if self._stamp is None else self._stamp()
         stored = self._stored_now()
         settings = merge_catalogue_preferences(self._configured(), stored.preferences)
         facts = ModelFacts(settings.models, settings.listing, stored.preferences.prices)
@@ -355,46 +365,3 @@ def _unusable() -> Iterator[None]:
 def _validation_message(error: ValidationError) -> str:
     """Return how many validation errors there are, without quoting the document."""
     return f"{error.error_count()} validation errors"
-
-
-def _default_model_of(provider: ProviderSettings) -> str:
-    """Return the only model of a provider of kind `scripted`."""
-    return provider.default_model or connection.DEFAULT_MODELS[provider.kind]
-
-
-def provider_settings_with_usable_default(
-    settings: ModelsSettings, server: LocalServer | None
-) -> ModelsSettings:
-    """Return the settings with a default model that can be used.
-
-    That is the configured one, unless its provider is absent; then a detected local server, then
-    a model whose provider has a key, and else the scripted model. A detected server becomes a
-    provider in any case.
-    """
-    if server is not None:
-        settings = _with_local(settings, server)
-    provider = settings.providers.get(settings.default.partition(":")[0])
-    if provider is not None and not connection.missing_catalogue_provider_setting(provider):
-        return settings
-    if server is not None:
-        return replace(settings, default=f"{server.provider}:{server.model}")
-    other = provider_routing(settings).default
-    return replace(settings, default=SCRIPTED if other == settings.default else other)
-
-
-def _with_local(settings: ModelsSettings, server: LocalServer) -> ModelsSettings:
-    known = settings.providers.get(server.provider)
-    provider = replace(
-        known or ProviderSettings(name=server.provider, kind=server.provider),
-        base_url=server.base_url,
-        default_model=server.model,
-        missing="",
-    )
-    name = f"{server.provider}:{server.model}"
-    settings = settings.with_provider(provider)
-    if server.input_tokens is None or name in settings.models:
-        return settings
-    limits = ModelSettings(
-        max_input_tokens=server.input_tokens, max_total_tokens=server.input_tokens
-    )
-    return settings.with_model(name, limits)

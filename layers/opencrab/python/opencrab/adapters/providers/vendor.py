@@ -66,7 +66,12 @@ class _Vendor:
 
     def __post_init__(self) -> None:
         self._line = VendorLine(
-            self.wire, self.endpoint, self.model, self.transport, self.info.leading_blocks
+            self.wire,
+            self.endpoint,
+            self.model,
+            self.transport,
+            self.info.leading_blocks,
+            self.info.opened_block,
         )
 
 
@@ -209,6 +214,7 @@ def probe_health_of_provider(
             latency_ms=_milliseconds(clock() - started),
             problem=error.message,
             cure=error.cure or "check the base_url of the provider, or try again later",
+            fault=error.fault if isinstance(error, ModelCallFailed) else None,
         )
     return ProviderHealth(
         ok=True,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
 from opencrab.adapters.providers.wire.blocks import (
     answer_without_leading_blocks,
+    has_left_opened_block,
     sort_leading_blocks,
     text_after_leading_blocks,
 )
@@ -44,7 +45,8 @@ T = TypeVar("T")
 class VendorLine:
     """The connection to one model, which validates the key and removes it from errors.
 
-    `leading_blocks` says whether the model writes its thoughts at the beginning of its text.
+    `leading_blocks` says whether the model writes its thoughts at the beginning of its text, and
+    `opened_block` whether its chat template opens them, so that no tag says where they begin.
     """
 
     wire: Wire
@@ -52,6 +54,7 @@ class VendorLine:
     model: str
     transport: Transport
     leading_blocks: bool = False
+    opened_block: bool = False
 
     def __post_init__(self) -> None:
         endpoint = self.endpoint
@@ -162,10 +165,14 @@ class VendorLine:
 
     def sorted(self, answer: ModelAnswer) -> ModelAnswer:
         """Take the thoughts out of an answer's text, if the model is known to write them there."""
-        return answer_without_leading_blocks(answer) if self.leading_blocks else answer
+        if not self.leading_blocks:
+            return answer
+        return answer_without_leading_blocks(answer, is_opened=self.opened_block)
 
     def shown(self, assembly: StreamAssembly) -> str:
         """Return the text of an answer that may be shown, as much as has arrived for certain."""
+        if self.opened_block and self._may_be_thought(assembly):
+            return ""
         if assembly.is_complete:
             whole = repair_wire_text(assembly.text)
             whole = sort_leading_blocks(whole).text if self.leading_blocks else whole.strip()
@@ -173,6 +180,18 @@ class VendorLine:
         text = repair_wire_text(complete_wire_characters(assembly.text))
         text = text_after_leading_blocks(text) if self.leading_blocks else text.strip()
         return self.secrecy.redact_beginning(text)
+
+    def _may_be_thought(self, assembly: StreamAssembly) -> bool:
+        """Check whether the text so far may be the thought that the chat template opened.
+
+        It is not once a thought arrived apart from the text: then the server takes it out.
+        """
+        if has_left_opened_block(assembly.text):
+            return False
+        try:
+            return not self.wire.from_wire(assembly.body(), self.party).thought
+        except (ModelCallFailed, *_MISREAD):
+            return True
 
     def partial(self, assembly: StreamAssembly, call_id: str) -> ModelAnswer:
         """Return what has arrived of an answer whose call was stopped, without tool calls.

@@ -68,7 +68,7 @@ class SqliteKeys:
 
 def _all_keys(items: SqliteItems) -> tuple[ApiKey, ...]:
     bodies = items.query_listing("key", after="", limit=-1)
-    stored = [ApiKey.model_validate_json(body) for body in bodies]
+    stored = [ApiKey.from_stored(body) for body in bodies]
     beside = items.get_many([(f"KEY#{key.hash}", _BESIDE) for key in stored])
     keys = [_with(key, beside.get((f"KEY#{key.hash}", _BESIDE))) for key in stored]
     return tuple(sorted(keys, key=lambda key: (key.created_at, key.id)))
@@ -83,14 +83,14 @@ def _rows(key: ApiKey) -> list[ItemRow]:
 
 
 def _key(body: str, beside: str | None) -> ApiKey:
-    return _with(ApiKey.model_validate_json(body), beside)
+    return _with(ApiKey.from_stored(body), beside)
 
 
 def _with(key: ApiKey, beside: str | None) -> ApiKey:
     """Return a key with what is stored beside it, validated."""
     if beside is None:
         return key
-    return ApiKey.model_validate({**dict(key), **json.loads(beside)})
+    return ApiKey.from_stored({**dict(key), **json.loads(beside)})
 
 
 class SqliteIdempotency:

@@ -52,11 +52,7 @@ class SqliteAgents:
             parts = dict(items.between(f"AGENT#{agent_id}", "A", "Z"))
         if _AGENT not in parts:
             raise NotFound(f"there is no agent {agent_id!r}", cure="list them with GET /api/agents")
-        mind = (
-            Document.model_validate_json(parts[MIND_KEY]).read(AgentState)
-            if MIND_KEY in parts
-            else None
-        )
+        mind = Document.from_stored(parts[MIND_KEY]).read(AgentState) if MIND_KEY in parts else None
         return Profile.read(parts[_AGENT], parts[_SOUL], parts[_IDENTITY], mind)
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
@@ -79,7 +75,7 @@ class SqliteAgents:
                 raise NotFound(
                     f"there is no agent {agent.id!r}", cure="list them with GET /api/agents"
                 )
-            stored = Agent.model_validate_json(body)
+            stored = Agent.from_stored(body)
             if stored.version != agent.version:
                 raise Conflict(
                     f"agent {agent.id!r} was changed concurrently "
@@ -126,12 +122,12 @@ class SqliteSessions:
         session = Session.read(session_id, found.get(stored))
         if beside not in found:
             return session, SessionAccess()
-        return session, Document.model_validate_json(found[beside]).read(SessionAccess)
+        return session, Document.from_stored(found[beside]).read(SessionAccess)
 
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
         with self._database.read_transaction() as items:
             bodies = items.query_listing("session", after=f"SESSION#{after or ''}", limit=limit)
-        return tuple(Session.model_validate_json(body) for body in bodies)
+        return tuple(Session.from_stored(body) for body in bodies)
 
     def set_participants(
         self, session_id: str, agent_ids: tuple[str, ...], now: datetime
@@ -167,11 +163,11 @@ def _shape(profile: Profile) -> dict[str, object]:
 
 def _rows(agent: Agent, soul: Soul | None, identity: Identity | None) -> list[ItemRow]:
     pk = f"AGENT#{agent.id}"
-    rows = [ItemRow(pk, _AGENT, agent.model_dump_json(), listing="agent")]
+    rows = [ItemRow(pk, _AGENT, agent.to_stored(), listing="agent")]
     if soul is not None:
-        rows.append(ItemRow(pk, _SOUL, soul.model_dump_json()))
+        rows.append(ItemRow(pk, _SOUL, soul.to_stored()))
     if identity is not None:
-        rows.append(ItemRow(pk, _IDENTITY, identity.model_dump_json()))
+        rows.append(ItemRow(pk, _IDENTITY, identity.to_stored()))
     return rows
 
 

@@ -6,6 +6,7 @@ Also the budgets, whose limits lie here.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from opencrab.adapters.sqlite.database import Database, ItemRow, Place, WriteBatch
 from opencrab.domain.conversation.message import Instruction
@@ -73,6 +74,9 @@ class SqliteBudgets:
         with self._database.read_transaction() as items:
             return int(items.get(f"BUDGET#{scope}", day) or 0)
 
+    def return_unspent(self, now: datetime) -> int:  # noqa: ARG002 - turns draw from the budgets
+        return 0
+
     def limits(self) -> dict[str, MicroUsd]:
         with self._database.read_transaction() as items:
             return _board(items.between(_BOARD, "A", "Z")).limits
@@ -100,9 +104,9 @@ class SqliteHealths:
     def put(self, provider: str, health: BreakerState, before: BreakerState | None) -> bool:
         with self._database.write_transaction() as items:
             body = items.get(_BOARD, f"{_HEALTH}{provider}")
-            if before != (None if body is None else BreakerState.model_validate_json(body)):
+            if before != (None if body is None else BreakerState.from_stored(body)):
                 return False
-            items.put(_BOARD, f"{_HEALTH}{provider}", health.model_dump_json())
+            items.put(_BOARD, f"{_HEALTH}{provider}", health.to_stored())
             return True
 
     def forget(self, provider: str) -> None:
@@ -153,7 +157,7 @@ def read_sqlite_step_state(database: Database, turn: Turn) -> StepState:
     told = (body for pk, _sk, body in rows if pk == inbox)
     return StepState(
         frozen=next((scope for scope in scopes if f"{_SWITCH}{scope}" in turned), None),
-        instructions=tuple(Instruction.model_validate_json(body) for body in told),
+        instructions=tuple(Instruction.from_stored(body) for body in told),
         limits=board.limits,
         health=board.health,
         settings_version=board.settings_version,
@@ -202,5 +206,5 @@ def _board(rows: Iterable[tuple[str, str]]) -> Board:
         elif name == _SETTINGS:
             board.settings_version = int(body)
         elif name.startswith(_HEALTH):
-            board.health[name.removeprefix(_HEALTH)] = BreakerState.model_validate_json(body)
+            board.health[name.removeprefix(_HEALTH)] = BreakerState.from_stored(body)
     return board

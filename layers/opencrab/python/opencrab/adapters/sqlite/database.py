@@ -7,6 +7,7 @@ conditional transaction there. It knows nothing of agents or turns.
 import os
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -62,10 +63,15 @@ _PURGE_SENT = (
     "(SELECT queue, deduplication FROM sent WHERE until<=? LIMIT ?)"
 )
 _PURGE_FEED = (
-    "DELETE FROM feed WHERE at<=? AND position IN "
+    "DELETE FROM feed WHERE at<=? AND position<(SELECT max(position) FROM feed) AND position IN "
     "(SELECT position FROM feed WHERE position>0 ORDER BY position LIMIT ?)"
 )
-"""The feed has no index of times: its oldest entries are its first."""
+"""The feed has no index of times: its oldest entries are its first. The newest stays, so that who
+has followed the feed up to it finds, also after days, that nothing was missed."""
+
+
+MOST_STORED_DOCUMENTS = 4_096
+"""Whoever asks for more than these looks through all documents."""
 
 
 class Database:
@@ -85,6 +91,8 @@ class Database:
         self.flush: Callable[[], None] = lambda: None
         self._readers: LifoQueue[ReaderItems] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
+        self._documents: deque[Place] = deque(maxlen=MOST_STORED_DOCUMENTS)
+        self._documents_stored = 0
         self._lock_file = hold_database_file(path)
         self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
         try:
@@ -111,6 +119,7 @@ class Database:
             connection = writes.connection
             try:
                 writes.touched.clear()
+                writes.documents.clear()
                 # The file's lock is taken before the first read. A transaction that reads first and
                 # then finds that others wrote is refused, and would have to begin anew (ADR 0006).
                 connection.execute("BEGIN IMMEDIATE")
@@ -122,6 +131,9 @@ class Database:
                     self._guard.commit(connection, counted=not relaxed)
                     self._fault = None
                 touched = tuple(writes.touched)
+                # Once they are committed, and before anybody learns of it.
+                self._documents.extend(writes.documents)
+                self._documents_stored += len(writes.documents)
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 _roll_back(connection)
                 explained = explain_sqlite_error(self.path, error)
@@ -150,6 +162,17 @@ class Database:
     def topic(self, name: str) -> ChangeTopic:
         """Return the topic of one kind of change, created on first use."""
         return self._topics.get(name) or self._topics.setdefault(name, ChangeTopic())
+
+    def moment(self) -> int:
+        """Return a number that grows with each document that is committed; at least 1."""
+        return self._documents_stored + 1
+
+    def documents_stored_since(self, moment: int) -> set[Place] | None:
+        """Return the places of documents committed after a moment; None if too many were."""
+        with self._write_lock:
+            count = self._documents_stored + 1 - moment
+            known = list(self._documents)
+        return None if moment < 1 or count > len(known) else set(known[len(known) - count :])
 
     def purge(self, now: int, feed_before: int) -> None:
         """Delete expired items, a bounded number per call, in transactions of a few ms."""

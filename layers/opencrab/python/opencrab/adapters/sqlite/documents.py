@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from operator import itemgetter
 
-from pydantic import ValidationError
-
 from opencrab.adapters.sqlite.database import Database, FeedItem, ItemRow, Place, WriteBatch
 from opencrab.adapters.sqlite.queue import sqlite_row_of_due_item
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Document, unique_facts
+from opencrab.domain.errors import UnreadableValue
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.conversation.feed import INDEXED_KINDS, DocumentChange
 from opencrab.ports.documents import stale_document_error
@@ -39,7 +38,7 @@ class SqliteFacts:
         pk, sk = sqlite_document_key(owner, kind, fact_id)
         with self._database.read_transaction() as items:
             body = items.get(pk, sk)
-        stored = None if body is None else Document.model_validate_json(body)
+        stored = None if body is None else Document.from_stored(body)
         return self._newest(stored) if self._kept and stored is not None else stored
 
     def page(
@@ -61,14 +60,14 @@ class SqliteFacts:
             rows = items.between(
                 f"FACT#{owner}", low, high, limit=max(limit, 0), newest_first=newest_first
             )
-        stored = tuple(Document.model_validate_json(body) for _, body in rows)
+        stored = tuple(Document.from_stored(body) for _, body in rows)
         return tuple(map(self._newest, stored)) if self._kept else stored
 
     def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
         places = [sqlite_document_key(owner, kind, fact_id) for kind, fact_id in names]
         with self._database.read_transaction() as items:
             found = items.get_many(places)
-        stored = tuple(Document.model_validate_json(found[one]) for one in places if one in found)
+        stored = tuple(Document.from_stored(found[one]) for one in places if one in found)
         return tuple(map(self._newest, stored)) if self._kept else stored
 
     def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
@@ -139,7 +138,7 @@ def add_documents_to_sqlite_batch(
         place = sqlite_document_key(*fact.key)
         body = stored.get(place)
         # Version 0 replaces whatever there is, and is counted after it.
-        version = 0 if body is None else Document.model_validate_json(body).version
+        version = 0 if body is None else Document.from_stored(body).version
         if fact.version and fact.version != version + 1:
             raise stale_document_error(fact)
         if fact.kind in INDEXED_KINDS:
@@ -147,7 +146,7 @@ def add_documents_to_sqlite_batch(
         if fact.body is None:
             batch.removed.append(place)
             continue
-        kept = fact.replaced(version=version + 1).model_dump_json()
+        kept = fact.replaced(version=version + 1).to_stored()
         due = None if fact.due_at is None else (_due_list(fact.kind), fact.due_at)
         batch.put.append(ItemRow(*place, kept, due=due, expires_at=fact.expires_at))
 
@@ -161,18 +160,18 @@ def _is_due_later(fact: Document, stored: Document) -> bool:
 def _flushed_rows(kept: Mapping[Place, Document], stored: Mapping[Place, str]) -> Iterator[ItemRow]:
     for place, fact in kept.items():
         body = stored.get(place)
-        if body is not None and Document.model_validate_json(body).version == fact.version:
+        if body is not None and Document.from_stored(body).version == fact.version:
             due = None if fact.due_at is None else (_due_list(fact.kind), fact.due_at)
-            yield ItemRow(*place, fact.model_dump_json(), due=due, expires_at=fact.expires_at)
+            yield ItemRow(*place, fact.to_stored(), due=due, expires_at=fact.expires_at)
 
 
 def _readable(kind: str, bodies: Iterable[str]) -> Iterator[Document]:
     """Parse documents; log and skip those that cannot be parsed, so that no sweep stops."""
     for body in bodies:
         try:
-            yield Document.model_validate_json(body)
-        except ValidationError as error:
-            log.warning(_UNREADABLE, *_owner_and_id(body), kind, error.errors()[0]["msg"])
+            yield Document.from_stored(body)
+        except UnreadableValue as error:
+            log.warning(_UNREADABLE, *_owner_and_id(body), kind, error.message)
 
 
 def _owner_and_id(body: str) -> tuple[object, object]:
@@ -186,7 +185,7 @@ def _owner_and_id(body: str) -> tuple[object, object]:
 
 def _feed_entry(fact: Document) -> FeedItem:
     told = DocumentChange(owner=fact.owner, kind=fact.kind, id=fact.id, removed=fact.body is None)
-    return FeedItem(None, "fact", "", None, told.model_dump_json(exclude_defaults=True))
+    return FeedItem(None, "fact", "", None, told.to_stored(exclude_defaults=True))
 
 
 def _due_list(kind: str) -> str:

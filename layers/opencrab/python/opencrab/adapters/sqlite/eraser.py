@@ -52,7 +52,7 @@ class SqliteEraser:
         with self._database.write_transaction() as items:
             stored = items.get(pk, "S")
             if stored is not None:
-                bare = Session.model_validate_json(stored).without_opening_words()
+                bare = Session.from_stored(stored).without_opening_words()
                 items.put(pk, "S", bare.model_dump_json(), listing="session")
             items.execute(_ANSWERS, (session_id,))
 
@@ -70,7 +70,7 @@ class SqliteEraser:
         pk = f"TURN#{turn_id}"
         with self._database.write_transaction() as items:
             stored = items.get(pk, "H")
-            turn = None if stored is None else Turn.model_validate_json(stored)
+            turn = None if stored is None else Turn.from_stored(stored)
             if turn is not None and not turn.status.is_end:
                 raise erasure_not_ended(turn)
             if turn is not None and turn.channel is not None:
@@ -101,7 +101,7 @@ def _redact(items: SqliteItems, session_id: str, sequence: int) -> None:
     stored = items.get(pk, sk)
     if stored is None:
         return
-    items.put(pk, sk, Line.model_validate_json(stored).without_content().model_dump_json())
+    items.put(pk, sk, Line.from_stored(stored).without_content().model_dump_json())
     items.delete(f"INBOX#{session_id}", f"{sequence:010d}")
 
 
@@ -110,7 +110,7 @@ def _redact_feed(items: SqliteItems, session_id: str, sequences: Collection[int]
     for position, body in items.execute(
         _FEED, (session_id, json.dumps(list(sequences)))
     ).fetchall():
-        bare = Line.model_validate_json(body).without_content().model_dump_json()
+        bare = Line.from_stored(body).without_content().model_dump_json()
         items.execute("UPDATE feed SET body=? WHERE position=?", (bare, position))
 
 

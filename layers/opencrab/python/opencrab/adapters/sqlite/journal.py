@@ -33,13 +33,13 @@ from opencrab.adapters.sqlite.queue import (
 )
 from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaimRegistry
 from opencrab.adapters.sqlite.turn.rows import (
-    RECORD,
     RETENTION,
     add_lines_to_sqlite_batch,
     add_turn_to_sqlite_batch,
     may_sqlite_change_be_lost,
     put_sqlite_turn,
     read_sqlite_rows_with_last_line,
+    records_of_sqlite_rows,
     sqlite_change_keys,
     sqlite_change_rows,
     sqlite_turn,
@@ -57,6 +57,7 @@ from opencrab.domain.turn.record import (
     key_of_turn_record,
 )
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
+from opencrab.domain.value import read_stored_json
 from opencrab.ports.clock import Clock
 from opencrab.ports.turn.journal import (
     AdmittedMessage,
@@ -179,7 +180,7 @@ class SqliteJournal:
         with self._database.read_transaction() as items:
             rows = dict(items.between(f"TURN#{turn_id}", "0", "I"))
         turn = turn_of_sqlite_row(turn_id, rows.pop("H", None))
-        return RecordedTurn(turn, tuple(RECORD.validate_json(body) for body in rows.values()))
+        return RecordedTurn(turn, records_of_sqlite_rows(rows.values()))
 
     def header(self, turn_id: str) -> Turn:
         with self._database.read_transaction() as items:
@@ -207,13 +208,13 @@ class SqliteJournal:
             stored, last = read_sqlite_rows_with_last_line(items, session_id, places)
             if message in stored:
                 body = items.get(inbox, stored[message])
-                return Instruction.model_validate_json(body) if body else instruction
+                return Instruction.from_stored(body) if body else instruction
             _require_active(session_id, stored)
             (placed_line,) = add_lines_to_sqlite_batch(batch, (line,), last)
             placed = instruction.replaced(line=placed_line.sequence)
             name, expires = f"{placed.line:010d}", instruction.at + INSTRUCTION_LIFE
             batch.put += (
-                ItemRow(inbox, name, placed.model_dump_json(), expires_at=expires),
+                ItemRow(inbox, name, placed.to_stored(), expires_at=expires),
                 ItemRow(*message, name, expires_at=expires),
             )
             items.write(batch)
@@ -256,7 +257,7 @@ class SqliteJournal:
             add_documents_to_sqlite_batch(
                 batch, facts, items.get_many(sqlite_document_places(facts))
             )
-            body = decision.model_dump_json()
+            body = decision.to_stored()
             batch.new.append(ItemRow(f"TURN#{turn_id}", key_of_turn_record(decision), body))
             turn = _requeue_waiting(turn)
             add_turn_to_sqlite_batch(batch, turn)
@@ -282,13 +283,13 @@ class SqliteJournal:
                 newest_first=newest_first,
             )
         # All at once: a turn reads up to a hundred.
-        return _lines().validate_json(f"[{','.join(body for _, body in rows)}]")
+        return read_stored_json(_lines(), f"[{','.join(body for _, body in rows)}]")
 
     def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         with self._database.read_transaction() as items:
             bodies = items.query_due("turn", now, limit)
         # The due time may be behind the lease, by less than a minute.
-        turns = map(Turn.model_validate_json, bodies)
+        turns = map(Turn.from_stored, bodies)
         return tuple(turn for turn in turns if turn.lease_until and turn.lease_until <= now)
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:

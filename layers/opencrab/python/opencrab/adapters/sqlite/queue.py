@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
@@ -19,7 +19,12 @@ from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.clock import Clock
-from opencrab.ports.turn.queue import Delivery, QueueMessage, require_turn_queue_delay
+from opencrab.ports.turn.queue import (
+    BatchedMessage,
+    Delivery,
+    QueueMessage,
+    require_turn_queue_delay,
+)
 
 TURNS = "turns"
 """The queue of turns that people wait for, whose messages are done when their turns are."""
@@ -79,6 +84,15 @@ class SqliteQueue:
                 self._clock.now(),
                 delay_seconds=delay_seconds,
                 ordered=self._ordered,
+            )
+
+    def send_batch(self, messages: Iterable[BatchedMessage]) -> None:
+        for each in messages:
+            self.send(
+                each.body,
+                group=each.group,
+                deduplication=each.deduplication,
+                delay_seconds=each.delay_seconds,
             )
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
@@ -277,7 +291,7 @@ class SqliteOutbox:
             body = items.get(f"OUT#{target}", key)
         if body is None:
             raise NotFound(f"there is no utterance {key!r} for {target!r}")
-        return Utterance.model_validate_json(body)
+        return Utterance.from_stored(body)
 
     def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
         pk = f"OUT#{utterance.channel.target}"
@@ -285,12 +299,12 @@ class SqliteOutbox:
         with self._database.write_transaction() as items:
             body = items.get(pk, utterance.key)
             # Of two workers with the same utterance only one finds it in this state, and sends it.
-            if body is None or Utterance.model_validate_json(body).state is not expected:
+            if body is None or Utterance.from_stored(body).state is not expected:
                 return False
             items.put(
                 pk,
                 utterance.key,
-                utterance.model_dump_json(),
+                utterance.to_stored(),
                 due=None if ended else ("outbox", utterance.updated_at),
                 expires_at=utterance.updated_at + RETENTION if ended else None,
             )
@@ -299,7 +313,7 @@ class SqliteOutbox:
     def list_unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
         with self._database.read_transaction() as items:
             bodies = items.query_due("outbox", before, limit)
-        return tuple(Utterance.model_validate_json(body) for body in bodies)
+        return tuple(Utterance.from_stored(body) for body in bodies)
 
 
 class SqliteDueItems:
@@ -315,7 +329,12 @@ class SqliteDueItems:
     def list_due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
         with self._database.read_transaction() as items:
             bodies = items.query_due("due", now, limit)
-        return tuple(DueItem.model_validate_json(body) for body in bodies)
+        return tuple(DueItem.from_stored(body) for body in bodies)
+
+    def get(self, item_id: str) -> DueItem | None:
+        with self._database.read_transaction() as items:
+            body = items.get("DUE", item_id)
+        return None if body is None else DueItem.model_validate_json(body)
 
     def remove(self, item_id: str) -> None:
         with self._database.write_transaction() as items:
@@ -324,4 +343,4 @@ class SqliteDueItems:
 
 def sqlite_row_of_due_item(item: DueItem) -> ItemRow:
     """Serialize a due item to an item row, keyed by its id."""
-    return ItemRow("DUE", item.id, item.model_dump_json(), due=("due", item.at))
+    return ItemRow("DUE", item.id, item.to_stored(), due=("due", item.at))

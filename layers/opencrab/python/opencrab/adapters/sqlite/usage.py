@@ -53,7 +53,7 @@ class SqliteUsage:
                 limit=max(limit, 0),
                 newest_first=not oldest_first,
             )
-        return tuple(UsageRow.model_validate_json(body) for _, body in found)
+        return tuple(UsageRow.from_stored(body) for _, body in found)
 
     def row(self, agent_id: str, row_id: str) -> UsageRow:
         with self._database.read_transaction() as items:
@@ -98,7 +98,7 @@ class SqliteUsage:
     def redact_evaluation(self, agent_id: str, row_id: str) -> None:
         with self._database.write_transaction() as items:
             redacted = _row_in(items, agent_id, row_id).without_evaluation()
-            items.put(_partition(agent_id), row_id, redacted.model_dump_json())
+            items.put(_partition(agent_id), row_id, redacted.without_unknown_fields().to_stored())
 
 
 def sqlite_usage_row(row: UsageRow) -> ItemRow:
@@ -113,7 +113,7 @@ def _row_in(items: SqliteItems, agent_id: str, row_id: str) -> UsageRow:
             f"agent {agent_id!r} has no usage row {row_id!r}",
             cure="use the id of another row, or omit it",
         )
-    return UsageRow.model_validate_json(body)
+    return UsageRow.from_stored(body)
 
 
 def _partition(agent_id: str) -> str:
@@ -138,18 +138,18 @@ class SqliteTallies:
     def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
         with self._database.read_transaction() as items:
             rows = items.between(_tally_partition(agent_id), f"{first}#", f"{last}$")
-        return tuple(DailyTally.model_validate_json(body) for _, body in rows)
+        return tuple(DailyTally.from_stored(body) for _, body in rows)
 
     def totals(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
         with self._database.read_transaction() as items:
             rows = items.execute(_TOTALS, (_tally_partition(agent_id), f"{first}#", f"{last}$"))
-            return tuple(DailyTally.model_validate_json(body) for (body,) in rows)
+            return tuple(DailyTally.from_stored(body) for (body,) in rows)
 
     def recount(self, agent_id: str, day: str, rows: Iterable[UsageRow]) -> tuple[DailyTally, ...]:
         partition, span = _tally_partition(agent_id), (f"{day}#", f"{day}$")
         with self._database.read_transaction() as items:
             stored = items.between(partition, *span)
-        tallies = {sk: DailyTally.model_validate_json(body) for sk, body in stored}
+        tallies = {sk: DailyTally.from_stored(body) for sk, body in stored}
         for correction in recount_usage_tallies(tallies.values(), rows):
             sk = f"{day}#{correction.cell.id}"
             before = tallies.get(sk)
@@ -159,7 +159,7 @@ class SqliteTallies:
                 items.write(
                     WriteBatch(
                         put=[
-                            ItemRow(partition, sk, tally.model_dump_json())
+                            ItemRow(partition, sk, tally.to_stored())
                             for sk, tally in tallies.items()
                         ]
                     )
@@ -193,7 +193,7 @@ def add_sqlite_usage_counts(
         if one.place in totals:
             total = totals[one.place] + one.tally
         elif one.place in stored:
-            total = DailyTally.model_validate_json(stored[one.place]) + one.tally
+            total = DailyTally.from_stored(stored[one.place]) + one.tally
         else:
             total = one.tally
         totals[one.place] = total

@@ -48,15 +48,17 @@ class DatabasePages:
     def find(self) -> Iterator[int]:
         """Yield the pages that have text in their unused space; nobody writes to the file."""
         kind = lru_cache(maxsize=4)(self._read)
+        heads = Struct(f"{_HEADER.format}{self.page_bytes - _HEADER.size}x")
+        if _leftovers(self._read(1), 1):
+            yield 1
         number = 1
         while chunk := self._read(number, _AT_ONCE):
-            for start in range(0, len(chunk) - self.page_bytes + 1, self.page_bytes):
-                if chunk[start] in _HEADERS or number == 1:
-                    page = chunk[start : start + self.page_bytes]
-                    if _leftovers(page, number) and self._is_tree(number, kind(self._map(number))):
-                        yield number
-                number += 1
-            if len(chunk) < self.page_bytes * _AT_ONCE:
+            whole = len(chunk) // self.page_bytes
+            for page in _pages_with_text(chunk[: whole * self.page_bytes], heads):
+                if self._is_tree(number + page, kind(self._map(number + page))):
+                    yield number + page
+            number += whole
+            if whole < _AT_ONCE:
                 return
 
     def clear(self, number: int) -> bool:
@@ -100,6 +102,20 @@ def sqlite_pages_in_log(descriptor: int, page_bytes: int) -> set[int]:
     for place in range(_LOG_HEADER, size - _FRAME_HEADER, _FRAME_HEADER + page_bytes):
         found.add(int.from_bytes(os.pread(descriptor, 4, place), "big"))
     return found
+
+
+def _pages_with_text(chunk: bytes, heads: Struct) -> Iterator[int]:
+    """Yield which of these pages, counted from 0, may have text in unused space, but for the first.
+
+    Every page of a file is looked at here, and most have none, so that is found out with few steps.
+    """
+    size, header_bytes, nothing = heads.size, _HEADERS.get, bytes(heads.size)
+    for page, (kind, _, cells, ends) in enumerate(heads.iter_unpack(chunk)):
+        header = header_bytes(kind)
+        if header is not None and (begins := header + 2 * cells) < ends <= size:
+            unused = chunk[page * size + begins : page * size + ends]
+            if not nothing.startswith(unused) and _TEXT.search(unused.strip(b"\0")):
+                yield page
 
 
 def _leftovers(page: bytes, number: int) -> tuple[int, int] | None:

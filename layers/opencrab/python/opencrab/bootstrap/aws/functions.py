@@ -5,7 +5,6 @@ No call to AWS is made before the first request needs one.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,21 +21,29 @@ from opencrab.adapters.secrets import secret_store_from_settings
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.actions import configured_actions
+from opencrab.bootstrap.aws.deployed_models import (
+    DeployedModels,
+    aws_transport_of_process,
+    models_of_lambda,
+)
 from opencrab.bootstrap.aws.environment import aws_setting, aws_table_of_process, lambda_log
-from opencrab.bootstrap.aws.models import aws_models_from_settings
-from opencrab.bootstrap.aws.search import aws_search_from_settings
-from opencrab.bootstrap.aws.status import aws_setup_status
+from opencrab.bootstrap.aws.search import aws_search_of_process
+from opencrab.bootstrap.aws.status import aws_setup_status, deployed_settings_in_effect
+from opencrab.bootstrap.aws.uploaded_settings import (
+    FollowingFunction,
+    UploadedFileState,
+    UploadedSettings,
+    uploaded_settings_of_process,
+)
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.channel import discord_of
+from opencrab.bootstrap.own_providers import SettingsWithOwnProviders
 from opencrab.bootstrap.rules import (
     configured_call_retention,
     configured_deleted_version_age,
     configured_engine_rules,
 )
 from opencrab.bootstrap.world import configured_world_link
-from opencrab.domain.models.preferences import Preferences
-from opencrab.domain.models.routing import Routing
-from opencrab.domain.money.budget import Price
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.consequence import BackgroundJob
 from opencrab.engine.runtime import NothingToFind, Rules, Runtime
@@ -44,20 +51,9 @@ from opencrab.ports.access.keys import Keys
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
-from opencrab.ports.models.model import (
-    CallUsage,
-    ChatModel,
-    Embedder,
-    ModelInfo,
-    ProviderState,
-)
-from opencrab.ports.models.preferences import StoredPreferences
-from opencrab.ports.models.readiness import ProviderHealth
 
 if TYPE_CHECKING:
-    from opencrab.adapters.providers.registry import ProviderModels
-    from opencrab.adapters.providers.transport.exchange import Transport
-    from opencrab.gateways.aws.functions import Worker
+    from opencrab.gateways.aws.functions import LambdaLog, Worker
     from opencrab.gateways.rest.http.lambda_entry import Answer
     from opencrab.settings import Settings
 
@@ -71,82 +67,6 @@ LONGEST_SECONDS = 20
 _MEBIBYTE = 2**20
 _LARGEST_FILE = 4 * _MEBIBYTE
 """Largest file in bytes: a Lambda payload has at most 6 MB, and base64 adds a third."""
-_FRESH = timedelta(minutes=5)
-
-
-class DeployedModels:
-    """`ports.models.model.Models` and `ProviderDirectory`, created at their first use.
-
-    Most functions never use them. `keyed`, which reads the secrets store, is used only where it
-    matters which providers have a key; `models` serves the rest.
-    """
-
-    def __init__(
-        self,
-        models: Callable[[], "ProviderModels"],
-        keyed: Callable[[], "ProviderModels"] | None = None,
-    ) -> None:
-        self._models = _Later(models)
-        self._keyed = self._models if keyed is None else _Later(keyed)
-
-    @property
-    def routing(self) -> Routing:
-        return self._keyed.get().routing
-
-    def get(self, name: str | None) -> ChatModel:
-        return self._models.get().get(name)
-
-    def refresh(self, version: int) -> None:
-        for later in {self._models, self._keyed}:
-            if later.made is not None:
-                later.made.refresh(version)
-
-    def price(self, name: str) -> Price | None:
-        return self._models.get().price(name)
-
-    def check(self, preferences: Preferences) -> None:
-        self._models.get().check(preferences)
-
-    def infos(self) -> tuple[ModelInfo, ...]:
-        return self._keyed.get().infos()
-
-    def providers(self) -> tuple[ProviderState, ...]:
-        return self._keyed.get().providers()
-
-    def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
-        return self._keyed.get().health(provider, timeout_seconds=timeout_seconds)
-
-    def readiness(
-        self,
-        providers: Iterable[str] | None = None,
-        *,
-        wait_seconds: float,
-        newer_than_seconds: float | None = None,
-    ) -> Mapping[str, ProviderHealth]:
-        return self._keyed.get().readiness(
-            providers, wait_seconds=wait_seconds, newer_than_seconds=newer_than_seconds
-        )
-
-    def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
-        directory = self._keyed.get()
-        return directory.call_usage(provider, call_id, timeout_seconds=timeout_seconds)
-
-    def embedder(self, name: str | None) -> Embedder:
-        return self._keyed.get().embedder(name)
-
-
-class _Later:
-    """Models that are created at their first use."""
-
-    def __init__(self, make: Callable[[], "ProviderModels"]) -> None:
-        self._make = make
-        self.made: ProviderModels | None = None
-
-    def get(self) -> "ProviderModels":
-        """Return the models, creating them once; concurrent first calls may create equal copies."""
-        if self.made is None:
-            self.made = self._make()
-        return self.made
 
 
 class LaterSecrets:
@@ -165,51 +85,44 @@ class LaterSecrets:
         self._opened().forget()
 
 
-def models_of_lambda(
-    secrets: Secrets | None,
-    stored: Callable[[], StoredPreferences],
-    now: Callable[[], datetime],
-    advice: str = "store {} where the workers read it",
-    load: Callable[..., "Settings"] = settings.load_settings,
-) -> "ProviderModels":
-    """Create the models of an installation, with keys from its secrets store.
+def lambda_turn_worker(
+    jobs: Iterable[BackgroundJob[Runtime, Any]] = (), uploaded: UploadedSettings | None = None
+) -> "Callable[[], Worker]":
+    """Build the handler of the queues and the schedule, which each event asks for.
 
-    Settings and keys are read again after five minutes, so that a new key needs no deployment.
-    Without `secrets` every key is taken to be set, which is enough to list models.
+    `jobs` are background turns, if any.
     """
-    from opencrab.adapters.providers.registry import ProviderModels
-
-    return ProviderModels(
-        lambda: aws_models_from_settings(load, secrets),
-        _transport,
-        stored=stored,
-        now=now,
-        keep_for=_FRESH,
-        advice=advice,
-    )
-
-
-def lambda_turn_worker(jobs: Iterable[BackgroundJob[Runtime, Any]] = ()) -> "Worker":
-    """Build the handler of the queues and the schedule; `jobs` are background turns, if any."""
     from opencrab.gateways.aws.functions import Worker
 
-    configured = settings.load_settings({})
+    kept = tuple(jobs)
+    logs = lambda_log(settings.load_settings({}))
+
+    def build(configured: "Settings", load: Callable[..., "Settings"]) -> Worker:
+        runtime = _worker_runtime(configured, load, logs)
+        beat = DynamoPulse(aws_table_of_process(configured)).beat
+        return Worker(replace(runtime, jobs=kept), logs, beat)
+
+    return FollowingFunction(build, uploaded).current
+
+
+def _worker_runtime(
+    configured: "Settings", load: Callable[..., "Settings"], logs: "LambdaLog"
+) -> Runtime:
     clock = SystemClock()
-    logs = lambda_log(configured)
     place = aws_setting(configured, "secrets")
     secrets = LaterSecrets(place, clock)
     home = _home(configured, clock, consistent=False, on_turn=logs.on_turn)
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/how-to/deploy-to-aws.md says"
-    stored = home.preferences.get
-    models = DeployedModels(lambda: models_of_lambda(secrets, stored, clock.now, advice))
-    runtime = replace(_runtime(configured, home, clock, models, secrets), jobs=jobs)
+    stored, own = home.preferences.get, SettingsWithOwnProviders(load, home.facts).load
+    models = DeployedModels(lambda: models_of_lambda(secrets, stored, clock.now, advice, own))
+    runtime = _runtime(configured, home, clock, models, secrets, load=load)
     endpoint = str(configured.get("aws.websocket_endpoint"))
-    if endpoint:
-        # Only for who has a WebSocket API: this is more to load at a cold start.
-        from opencrab.bootstrap.aws.answers import aws_answer_pusher
+    if not endpoint:
+        return runtime
+    # Only for who has a WebSocket API: this is more to load at a cold start.
+    from opencrab.bootstrap.aws.answers import aws_answer_pusher
 
-        runtime = replace(runtime, answers=aws_answer_pusher(endpoint, runtime))
-    return Worker(runtime, logs, DynamoPulse(aws_table_of_process(configured)).beat)
+    return replace(runtime, answers=aws_answer_pusher(endpoint, runtime))
 
 
 def lambda_compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
@@ -218,48 +131,76 @@ def lambda_compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, 
     from opencrab.engine.turn.background import run_background_turn
 
     made = lambda_turn_worker(JOBS)
-    return lambda event, context: made.run_compactions(event, context, run_background_turn)
+    return lambda event, context: made().run_compactions(event, context, run_background_turn)
 
 
-def lambda_rest_handler() -> "Answer":
+def lambda_rest_handler(uploaded: UploadedSettings | None = None) -> "Answer":
     """Build the handler of the HTTP API."""
     from opencrab.gateways.rest.fastapi_import import load_http_app_quickly
 
     load_http_app_quickly()
+    logs = lambda_log(settings.load_settings({}))
+    followed = uploaded_settings_of_process() if uploaded is None else uploaded
+
+    def build(configured: "Settings", load: Callable[..., "Settings"]) -> "Answer":
+        return _rest_answer(configured, load, logs, lambda: followed.state)
+
+    function = FollowingFunction(build, followed)
+
+    def answer(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        return function.current()(event, context)
+
+    return answer
+
+
+def _rest_answer(
+    configured: "Settings",
+    load: Callable[..., "Settings"],
+    logs: "LambdaLog",
+    file_state: Callable[[], UploadedFileState],
+) -> "Answer":
     from opencrab.bootstrap.discord.bot import discord_bot_from_settings
-    from opencrab.gateways.rest.app import create_rest_app, withhold_page_from_rest_app
+    from opencrab.gateways.rest.app import (
+        create_rest_app,
+        offer_rest_app_settings,
+        withhold_page_from_rest_app,
+    )
     from opencrab.gateways.rest.http.lambda_entry import http_request_handler
     from opencrab.gateways.rest.http.polling import PollingWatch
 
-    configured = settings.load_settings({})
-    logs = lambda_log(configured)
     clock = SystemClock()
     home = _home(configured, clock, consistent=True, on_turn=logs.on_turn)
     secrets = LaterSecrets(str(configured.get("aws.secrets")), clock)
-    stored = home.preferences.get
+    stored, own = home.preferences.get, SettingsWithOwnProviders(load, home.facts).load
     models = DeployedModels(
-        lambda: models_of_lambda(None, stored, clock.now),
-        lambda: models_of_lambda(secrets, stored, clock.now),
+        lambda: models_of_lambda(None, stored, clock.now, load=own),
+        lambda: models_of_lambda(secrets, stored, clock.now, load=own),
     )
-    runtime = _runtime(configured, home, clock, models, secrets)
+    runtime = _runtime(configured, home, clock, models, secrets, load=load)
     pulse = DynamoPulse(aws_table_of_process(configured))
     app = create_rest_app(
         runtime,
         watch=PollingWatch(),
-        setup=lambda _language: aws_setup_status(configured, home.budgets, pulse),
+        setup=lambda _language: aws_setup_status(load, home.budgets, pulse, file_state()),
         longest_seconds=LONGEST_SECONDS,
         bot=discord_bot_from_settings(configured),
     )
+    offer_rest_app_settings(app, lambda: deployed_settings_in_effect(own))
     if not configured.get("dashboard.enabled"):
         withhold_page_from_rest_app(app)
     return http_request_handler(app)
 
 
-def aws_message_admission(configured: "Settings", clock: SystemClock) -> Runtime:
+def aws_message_admission(
+    configured: "Settings",
+    clock: SystemClock,
+    load: Callable[..., "Settings"] = settings.load_settings,
+) -> Runtime:
     """Build the runtime of a function that accepts messages but calls no model and no search."""
     home = _home(configured, clock, consistent=True)
-    models = DeployedModels(lambda: models_of_lambda(None, home.preferences.get, clock.now))
-    parts = vars(configured_actions(configured, NothingToFind(), _transport))
+    stored, own = home.preferences.get, SettingsWithOwnProviders(load, home.facts).load
+    models = DeployedModels(lambda: models_of_lambda(None, stored, clock.now, load=own))
+    parts = vars(configured_actions(configured, NothingToFind(), aws_transport_of_process))
     return Runtime(
         home=home,
         clock=clock,
@@ -277,6 +218,8 @@ def _runtime(
     clock: Clock,
     models: DeployedModels,
     secrets: Secrets,
+    *,
+    load: Callable[..., "Settings"],
 ) -> Runtime:
     return Runtime(
         home=home,
@@ -289,9 +232,11 @@ def _runtime(
         consequences=CONSEQUENCES,
         jobs=(),
         **vars(
-            configured_actions(configured, aws_search_from_settings(configured, clock), _transport)
+            configured_actions(
+                configured, aws_search_of_process(configured, clock), aws_transport_of_process
+            )
         ),
-        **vars(discord_of(configured, secrets, clock, home.facts)),
+        **vars(discord_of(configured, secrets, clock, home.facts, load=load)),
     )
 
 
@@ -369,11 +314,3 @@ def _files(
 def _keys(configured: "Settings", keys: Keys) -> Keys:
     digest = str(configured.get("aws.owner_key_hash"))
     return OwnerKey(keys, digest.lower()) if digest else keys
-
-
-@cache
-def _transport() -> "Transport":
-    """Return one HTTP transport per process, so that its connections are reused between turns."""
-    from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
-
-    return HttpxTransport(new_client())

@@ -29,6 +29,18 @@ if TYPE_CHECKING:
 
 _SQLITE, _OPENSEARCH, _EFS = BACKENDS = ("sqlite", "opensearch", "efs")
 
+_SEARCH_SETTINGS = (
+    "search.backend",
+    "search.vectors",
+    "search.opensearch_endpoint",
+    "aws.search_function",
+    "aws.search_folder",
+    "aws.table",
+    "aws.bucket",
+    "aws.stage",
+)
+_SEARCHES: dict[tuple[str, ...], Search] = {}
+
 Follow = Callable[[Iterable[FeedEntry]], None]
 
 Answer = Callable[[Mapping[str, Any]], dict[str, Any] | None]
@@ -73,6 +85,14 @@ def aws_search_from_settings(configured: "Settings", clock: Clock) -> Search:
     if backend == _OPENSEARCH:
         return LaterSearch(lambda: _in_collection(configured, clock))
     return LaterSearch(lambda: _own(configured, clock))
+
+
+def aws_search_of_process(configured: "Settings", clock: Clock) -> Search:
+    """Return the configured search, the same one for the same settings: its copies are files."""
+    named = tuple(str(configured.get(name)) for name in _SEARCH_SETTINGS)
+    if named not in _SEARCHES:
+        _SEARCHES[named] = aws_search_from_settings(configured, clock)
+    return _SEARCHES[named]
 
 
 def lambda_search_indexer() -> Callable[[Mapping[str, Any]], None]:

@@ -1,23 +1,31 @@
 """Status of an installation on AWS: setup, budget, and the time of the last heartbeat."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from opencrab import __version__, settings
+from opencrab import __version__
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
 from opencrab.bootstrap.aws.models import aws_models_from_settings
+from opencrab.bootstrap.aws.uploaded_settings import UploadedFileState
 from opencrab.bootstrap.rules import configured_budget_limits, configured_engine_rules
+from opencrab.domain.configuration.variable_value import variable_of_setting
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.money.budgets import Budgets
 
 if TYPE_CHECKING:
+    from opencrab.ports.installation.configuration import SettingView
     from opencrab.settings import Settings
 
 
 def aws_setup_status(
-    configured: "Settings", budgets: Budgets, pulse: DynamoPulse
+    load: Callable[..., "Settings"],
+    budgets: Budgets,
+    pulse: DynamoPulse,
+    file: UploadedFileState | None = None,
 ) -> dict[str, Any]:
     """Return what is configured: version, resources, default model, budget and heartbeat."""
-    default = aws_models_from_settings(settings.load_settings, None).default
+    configured = load({})
+    default = aws_models_from_settings(load, None).default
     secrets = str(configured.get("aws.secrets"))
     if not secrets.startswith("ssm:"):
         secrets = secrets.partition(":")[0]  # an ARN names the account
@@ -35,8 +43,33 @@ def aws_setup_status(
         },
         "budget": _budget(configured, budgets),
         "heartbeat": _heartbeat(pulse),
+        **({} if file is None else {"settings_file": vars(file)}),
         "missing": [],
     }
+
+
+def deployed_settings_in_effect(load: Callable[..., "Settings"]) -> "Sequence[SettingView]":
+    """Return every setting; the source of one that the template sets names its parameter."""
+    from opencrab.domain.configuration.stack_parameters import PARAMETERS, RESOURCE_PARAMETERS
+    from opencrab.ports.installation.configuration import SettingView
+
+    parameters = {**PARAMETERS, **RESOURCE_PARAMETERS}
+    found = load({}, secret=_kept_elsewhere)
+    return [
+        SettingView(
+            name,
+            each.value,
+            f"parameter {parameters[name]}"
+            if name in parameters and each.source == variable_of_setting(name)
+            else each.source,
+        )
+        for name, each in found.values.items()
+    ]
+
+
+def _kept_elsewhere(name: str) -> str | None:
+    """Return no secret: this process need not read them to show that they are hidden."""
+    return None if name.endswith("REGION") else "***"
 
 
 def _budget(configured: "Settings", budgets: Budgets) -> dict[str, Any] | None:

@@ -1,19 +1,25 @@
 """The settings files of this computer, for the terminal (`ports.installation.configuration`)."""
 
+import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from opencrab import settings
-from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.local_files.settings_file import read_settings_file, write_settings_file
-from opencrab.bootstrap.configuration.fault_text import configuration_fault_texts
+from opencrab.bootstrap.bedrock import local_aws_profiles
+from opencrab.bootstrap.configuration.fault_text import (
+    configuration_fault_texts,
+    raised_configuration_fault_texts,
+)
 from opencrab.bootstrap.configuration.local_settings import (
     LocalSettings,
     dotenv_variables,
 )
+from opencrab.bootstrap.secret_store import local_secret_store
 from opencrab.domain.configuration.file_check import (
     SettingFault,
     check_settings_text,
@@ -30,6 +36,7 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.ports.installation.configuration import (
     ConfigurationFault,
     SettingChange,
+    SettingsDraft,
     SettingsPaths,
     SettingView,
 )
@@ -45,7 +52,7 @@ class LocalConfiguration:
     """The settings files of this computer.
 
     `check` raises Invalid for what is wrong only when all settings are put together, and `probe`
-    asks a provider for its list of models.
+    asks a provider for its list of models. `priced` checks whether a `provider:model` has a price.
     """
 
     def __init__(
@@ -53,10 +60,12 @@ class LocalConfiguration:
         places: SettingsPaths,
         check: Callable[[LocalSettings], object],
         probe: Callable[[LocalSettings, str], ProviderHealth],
+        priced: Callable[[LocalSettings, str], bool],
     ) -> None:
         self._places = places
         self._check = check
         self._probe = probe
+        self._priced = priced
         self._local = LocalSettings(places)
 
     @property
@@ -71,7 +80,7 @@ class LocalConfiguration:
 
     def settings(self) -> Sequence[SettingView]:
         defaults = settings.load_settings({}, {}).values
-        found = self._local.load({}, secret=FileSecrets(self._places.data).get).values
+        found = self._local.load({}, secret=local_secret_store(self._places.data).get).values
         return [
             SettingView(
                 name,
@@ -90,9 +99,13 @@ class LocalConfiguration:
             found = [each for path in self.files for each in self._faults_of(path)]
             found += self._faults_of_dotenv()
             return found or self._faults_together()
-        if not file.is_file():
+        if not file.exists():
             raise NotFound(f"there is no file {file}", cure="correct its name")
-        return self._faults_of(file)
+        if found := self._faults_of(file):
+            return found
+        places = replace(self._places, user=file)
+        other = LocalConfiguration(places, self._check, self._probe, self._priced)
+        return [each for each in other._faults_together() if each.file == file]
 
     def set(self, name: str, text: str) -> SettingChange:
         return self.change({name: text})[0]
@@ -123,10 +136,21 @@ class LocalConfiguration:
         ]
 
     def keep_secret(self, name: str, value: str) -> None:
-        FileSecrets(self._places.data).put(name, value)
+        local_secret_store(self._places.data).put(name, value)
 
-    def check_provider(self, name: str) -> ProviderHealth:
-        return self._probe(self._local, name)
+    def require_value(self, name: str, text: str) -> None:
+        self._value(name, text)
+
+    def check_provider(self, name: str, draft: SettingsDraft | None = None) -> ProviderHealth:
+        if draft is None:
+            return self._probe(self._local, name)
+        return self._probe(self._with_draft(draft), name)
+
+    def is_model_priced(self, name: str, model: str, draft: SettingsDraft) -> bool:
+        return self._priced(self._with_draft(draft), f"{name}:{model}")
+
+    def aws_profiles(self) -> Sequence[str]:
+        return local_aws_profiles(os.environ, Path.home())  # noqa: TID251  - AWS's own variables
 
     def create(self) -> Path:
         path = self.written
@@ -136,6 +160,10 @@ class LocalConfiguration:
 
     def schema(self) -> str:
         return settings.settings_schema()
+
+    def _with_draft(self, draft: SettingsDraft) -> LocalSettings:
+        values = {each: self._value(each, text) for each, text in draft.texts.items()}
+        return LocalSettings(self._places, draft=values, draft_secrets=draft.secrets)
 
     def _value(self, name: str, text: str) -> Any:
         """Return the value of typed text; raises Invalid if the setting must not have it."""
@@ -176,7 +204,7 @@ class LocalConfiguration:
         try:
             text = read_settings_file(path)
         except Invalid as error:
-            return [ConfigurationFault(path, 0, "", error.message, error.cure or "")]
+            return [self._raised(error, path, 0)]
         if text is None:
             if self._places.named and path == self._places.user:
                 raise NotFound(
@@ -195,8 +223,7 @@ class LocalConfiguration:
         try:
             dotenv_variables(self._places.data)
         except Invalid as error:
-            path = self._places.data / ".env"
-            return [ConfigurationFault(path, 0, "", error.message, error.cure or "")]
+            return [self._raised(error, self._places.data / ".env", 0)]
         return []
 
     def _faults_together(self) -> list[ConfigurationFault]:
@@ -204,10 +231,16 @@ class LocalConfiguration:
         try:
             self._check(self._local)
         except Invalid as error:
-            name = error.field or ""
-            path, line = self._place_of(name)
-            return [ConfigurationFault(path, line, name, error.message, error.cure or "")]
+            return [self._raised(error, *self._place_of(error.field or ""))]
         return []
+
+    def _raised(self, error: Invalid, path: Path, line: int) -> ConfigurationFault:
+        """Return an error as a fault, in the user's language where there are words for it."""
+        name, language = error.field or "", self._places.language
+        line = line or getattr(error, "line", 0)
+        words = raised_configuration_fault_texts(error, language)
+        what, cure = words or (error.message, error.cure or "")
+        return ConfigurationFault(path, line, name, what, cure)
 
     def _place_of(self, name: str) -> tuple[Path, int]:
         """Return the file and line that set a setting; line 0 if no file does."""
@@ -233,7 +266,7 @@ class LocalConfiguration:
     def _require_sound(self, path: Path, text: str) -> None:
         """Raise Invalid for a text that is no TOML: nothing is changed in a file that is broken."""
         for each in check_settings_text(text, ()).faults:
-            if each.problem.code == "syntax":
+            if each.problem.code.startswith("syntax"):
                 raise Invalid(
                     f"{path}:{each.line}: {self._error(each, None).message}",
                     cure="`opencrab config edit` opens the file",

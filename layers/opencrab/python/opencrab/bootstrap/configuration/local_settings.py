@@ -1,8 +1,10 @@
 """The owner's settings files on this machine: where they are, and what is set in them."""
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,22 +16,35 @@ from opencrab.ports.installation.configuration import SettingsPaths
 from opencrab.settings import EffectiveSetting, OwnerSettings
 
 if TYPE_CHECKING:
+    from opencrab.ports.access.secrets import Secrets
     from opencrab.settings import Settings
 
 log = logging.getLogger(__name__)
 
 DOTENV_FILE, _PREFIX = ".env", "OPENCRAB_"
+_DRAFT, _SECRETS = "draft", "secrets.json"
 
 
 class LocalSettings:
     """The settings of this machine, read again at each call.
 
     A file that became wrong meanwhile leaves the owner's settings as they were. `folder` is that of
-    the defaults, if they are not those of this installation.
+    the defaults, if they are not those of this installation. `draft` has values that are not
+    written yet and count over those of the files, and `draft_secrets` keys that are not stored yet.
     """
 
-    def __init__(self, places: SettingsPaths, *, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        places: SettingsPaths,
+        *,
+        folder: Path | None = None,
+        draft: Mapping[str, Any] | None = None,
+        draft_secrets: Mapping[str, str] | None = None,
+    ) -> None:
         self.places = places
+        self.draft_secrets = draft_secrets or {}
+        given = (draft or {}).items()
+        self._draft = {name: EffectiveSetting(value, _DRAFT) for name, value in given}
         self._folder = folder
         self._known: OwnerSettings | None = None
 
@@ -47,11 +62,24 @@ class LocalSettings:
             if self._known is None:
                 raise
             log.warning("settings file is wrong, keeping what was read before: %s", error.message)
+        own = self._known
+        if self._draft or self.draft_secrets:
+            variables = {**own.variables, **self.draft_secrets}
+            own = OwnerSettings({**own.values, **self._draft}, variables)
         found = settings.load_settings(
-            overrides, environment, folder=self._folder, secret=secret, own=self._known
+            overrides, environment, folder=self._folder, secret=secret, own=own
         )
         self._require_changeable(found)
         return found
+
+    def stamp(self) -> tuple[tuple[int, int, int] | None, ...]:
+        """Return what changes when one of the files, or a stored key, does."""
+        return tuple(map(_file_stamp, self._stamped))
+
+    @cached_property
+    def _stamped(self) -> tuple[str, ...]:
+        data = self.places.data
+        return tuple(map(str, (*self.places.files, data / DOTENV_FILE, data / _SECRETS)))
 
     def _require_changeable(self, found: "Settings") -> None:
         """Raise Invalid if a variable sets what cannot be changed; files were checked before."""
@@ -81,11 +109,28 @@ class LocalSettings:
         return dotenv_variables(self.places.data)
 
 
+@dataclass(frozen=True)
+class SecretsWithDraft:
+    """`ports.access.secrets.Secrets` with some that are not stored yet, which count first."""
+
+    stored: "Secrets"
+    draft: Mapping[str, str] = field(repr=False)
+
+    def get(self, name: str) -> str | None:
+        return self.draft.get(name) or self.stored.get(name)
+
+    def put(self, name: str, value: str) -> None:
+        self.stored.put(name, value)
+
+    def forget(self) -> None:
+        self.stored.forget()
+
+
 def read_owner_settings(places: SettingsPaths, *, folder: Path | None = None) -> OwnerSettings:
     """Read the owner's files; raises Invalid for the first fault, naming file and line."""
     values: dict[str, EffectiveSetting] = {}
     for path in places.files:
-        text = read_settings_file(path)
+        text = _text_of(path, places.language)
         if text is None:
             if places.named and path == places.user:
                 raise Invalid(
@@ -94,6 +139,20 @@ def read_owner_settings(places: SettingsPaths, *, folder: Path | None = None) ->
             continue
         values |= _values_of(path, text, places.language, folder)
     return OwnerSettings(values, dotenv_variables(places.data))
+
+
+def _text_of(path: Path, language: str) -> str | None:
+    try:
+        return read_settings_file(path)
+    except Invalid as error:
+        from opencrab.bootstrap.configuration.fault_text import raised_configuration_fault_texts
+
+        words = raised_configuration_fault_texts(error, language)
+        if words is None:
+            raise
+        line = getattr(error, "line", 0)
+        where = f"{path}:{line}" if line else path
+        raise Invalid(f"{where}: {words[0]}", cure=words[1]) from error
 
 
 def dotenv_variables(data: Path) -> Mapping[str, str]:
@@ -122,6 +181,15 @@ def naming_setting_sources(configured: "Settings") -> Iterator[None]:
         if not source.rpartition(":")[2].isdigit() or error.message.startswith(source):
             raise
         raise Invalid(f"{source}: {error.message}", field=error.field, cure=error.cure) from error
+
+
+def _file_stamp(path: str) -> tuple[int, int, int] | None:
+    """Return what tells a file's content from the one before; None without the file."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - asked at every choice of a model: a Path takes longer
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _values_of(

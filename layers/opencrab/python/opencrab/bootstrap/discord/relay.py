@@ -24,14 +24,14 @@ def run_discord_relay(way: "RelayWay") -> None:
             "the relay needs hikari, which is not installed",
             cure="pip install 'opencrab[relay]'",
         )
-    from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.configuration.local_settings import LocalSettings
+    from opencrab.bootstrap.secret_store import local_secret_store
     from opencrab.domain.discord.community import Presence
     from opencrab.gateways.discord_relay.bot import run_discord_relay_bot
     from opencrab.gateways.discord_relay.connection import RelayConnection
 
-    configured = LocalSettings(way.places).load({}, secret=FileSecrets(way.data).get)
+    configured = LocalSettings(way.places).load({}, secret=local_secret_store(way.data).get)
     token = str(configured.get("gateway.discord.token"))
     if not token:
         raise Unavailable(

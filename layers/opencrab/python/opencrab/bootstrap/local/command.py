@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 _PURGES_AN_HOUR, _PURGES_A_FLUSH = 60, 10
+_PURGES_WITHOUT_FEED = 10
+"""Minutes in which the feed stays whole: indexes catch up with it, also after days."""
 
 
 def run_local_server(options: "UpOptions") -> int:
@@ -69,38 +71,45 @@ def _up(options: "UpOptions") -> int:
 def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -> int:
     port = _port(options, configured)
     page = local_page_address(configured, options.host, port)
-    from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.sqlite.home import open_sqlite_database
+    from opencrab.bootstrap.data_upgrade import upgrade_data_at_local_start
     from opencrab.bootstrap.local.backup import scheduled_backups_of_local_server
     from opencrab.bootstrap.local.model_watch import watch_for_local_model_server
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
+    from opencrab.bootstrap.own_providers import SettingsWithOwnProviders
+    from opencrab.bootstrap.secret_store import encrypted_local_secrets
 
     os.umask(0o077)
     data = options.data
-    secrets = FileSecrets(data)
-    thinking = models_of_local_server(secrets, options.provider, local.load)
-    database = open_sqlite_database(data)
-    network = Network()
+    secrets = encrypted_local_secrets(data)
+    own = SettingsWithOwnProviders(local.load)
+    thinking = models_of_local_server(secrets, options.provider, own.load)
+    database, network = open_sqlite_database(data), Network()
     try:
         runtime = _runtime(local, configured, database, thinking, secrets, network=network)
-        key_file = _owner_key_file(runtime, local, str(configured.get("owner.name")))
-        place = _place(options, port, page, key_file)
-        with scheduled_backups_of_local_server(configured, data, runtime.clock) as backups:
-            models = cast("ProviderModels", runtime.models)
-            with watch_for_local_model_server(
-                models,
+        say = partial(_say_upgraded, str(options.language))
+        upgrade_data_at_local_start(runtime.home, runtime.clock, say)
+        own.follow(runtime.home.facts)
+        owner = _owner_key_file(runtime, local, str(configured.get("owner.name")))
+        place = _place(options, port, page, owner)
+        with (
+            scheduled_backups_of_local_server(configured, data, runtime.clock) as backups,
+            watch_for_local_model_server(
+                cast("ProviderModels", runtime.models),
                 thinking,
                 partial(print_local_start_screen_line, "model_found", place.language),
-            ):
-                _serve(
-                    runtime,
-                    database,
-                    configured,
-                    thinking,
-                    place,
-                    network=network,
-                    setup=partial(_setup, runtime, local, thinking, place, backups=backups),
-                )
+            ),
+        ):
+            _serve(
+                runtime,
+                database,
+                configured,
+                thinking,
+                place,
+                load=own.load,
+                network=network,
+                setup=partial(_setup, runtime, local, thinking, place, backups=backups),
+            )
         network.close()
         return 0
     finally:
@@ -108,6 +117,12 @@ def _run(options: "UpOptions", local: "LocalSettings", configured: "Settings") -
             with suppress(OSError):
                 (data / name).unlink()
         database.close()
+
+
+def _say_upgraded(language: str, key: str, before: str, release: str, count: int) -> None:
+    from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
+
+    print_local_start_screen_line(key, language, before=before, release=release, count=count)
 
 
 def _owner_key_file(runtime: "Runtime", local: "LocalSettings", name: str) -> Path | None:
@@ -146,7 +161,9 @@ def _runtime(
     rule = CrashRule(fair_seconds=rules.model_timeout_seconds, lease_seconds=rules.lease_seconds)
     home = sqlite_home_on_database(database, clock, files=files, blobs=LocalBlobs(data), rule=rule)
     home = replace(home, folders=files)
-    models = ProviderModels(thinking.again, network.transport, stored=home.preferences.get)
+    models = ProviderModels(
+        thinking.again, network.transport, stored=home.preferences.get, stamp=local.stamp
+    )
     vectors = configured_vectors(configured, home.journal, home.agents, models, clock)
     search = local_search(home, data, clock, vectors)
     return Runtime(
@@ -210,6 +227,7 @@ def _serve(
     thinking: LocalModels,
     place: _Place,
     *,
+    load: "Callable[..., Settings]",
     network: Network,
     setup: "Callable[[Language], dict[str, Any]]",
 ) -> None:
@@ -227,8 +245,7 @@ def _serve(
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
     from opencrab.gateways.rest.app import create_rest_app
 
-    feed = SqliteFeed(database)
-    watch = FeedWatch(feed)
+    watch = FeedWatch(feed := SqliteFeed(database))
     runtime = replace(runtime, answers=AnswerHub(watch.notify))
     app = create_rest_app(
         runtime,
@@ -239,7 +256,7 @@ def _serve(
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
     )
-    add_local_server_parts(app, configured, runtime, place.data)
+    add_local_server_parts(app, configured, runtime, place.data, load)
     runner = Runner(
         runtime,
         watch,
@@ -250,9 +267,9 @@ def _serve(
         price=configured_nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
-    ready = partial(_announce, app, runtime, thinking, place)
     stopping = partial(print_local_start_screen_line, "stopping", place.language)
-    runner.serve(app, host=place.host, ports=place.ports, ready=ready, stopping=stopping)
+    ready, ports = partial(_announce, app, runtime, thinking, place), place.ports
+    runner.serve(app, host=place.host, ports=ports, ready=ready, stopping=stopping)
 
 
 def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
@@ -289,8 +306,12 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
 
     def purge() -> None:
         now = runtime.clock.now()
-        database.purge(sqlite_milliseconds(now), sqlite_milliseconds(now - timedelta(days=1)))
         number = next(calls)
+        feed_before = now - timedelta(days=1)
+        database.purge(
+            sqlite_milliseconds(now),
+            0 if number < _PURGES_WITHOUT_FEED else sqlite_milliseconds(feed_before),
+        )
         if number % _PURGES_A_FLUSH == _PURGES_A_FLUSH - 1:
             from opencrab.adapters.sqlite.turn.call_retention import SqliteCallRetention
             from opencrab.adapters.sqlite_pages.page_erasure import release_free_sqlite_pages

@@ -58,27 +58,29 @@ def check_local_settings_together(local: "LocalSettings") -> "Settings":
     These are faults that no single setting has, such as an alias of nothing.
     """
     from opencrab import settings
-    from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.bootstrap.local.backup import backup_interval_of_local_server
     from opencrab.bootstrap.local.models import configured_local_models
     from opencrab.bootstrap.rules import configured_engine_rules
+    from opencrab.bootstrap.secret_store import local_secret_store
 
     configured = local.load({})
     configured_engine_rules(configured)
     backup_interval_of_local_server(str(configured.get("backup.every")))
-    configured_local_models(FileSecrets(local.places.data), local.load)
+    configured_local_models(local_secret_store(local.places.data), local.load)
     settings.public_prices_of_settings()
     return configured
 
 
 def probe_local_provider(local: "LocalSettings", name: str) -> "ProviderHealth":
     """Ask a provider for its list of models, which costs nothing, with what is set here."""
-    from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.bootstrap.configuration.local_settings import SecretsWithDraft
     from opencrab.bootstrap.local.models import Network, configured_local_models
+    from opencrab.bootstrap.secret_store import local_secret_store
     from opencrab.engine.installation.model_checks import WAIT_SECONDS
 
-    network, secrets = Network(), FileSecrets(local.places.data)
+    network = Network()
+    secrets = SecretsWithDraft(local_secret_store(local.places.data), local.draft_secrets)
     try:
         models = ProviderModels(
             lambda: configured_local_models(secrets, local.load), network.transport
@@ -86,6 +88,20 @@ def probe_local_provider(local: "LocalSettings", name: str) -> "ProviderHealth":
         return models.health(name, timeout_seconds=WAIT_SECONDS)
     finally:
         network.close()
+
+
+def is_local_model_priced(local: "LocalSettings", name: str) -> bool:
+    """Check whether a `provider:model` has a price, or costs nothing, with what is set here."""
+    from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.bootstrap.configuration.local_settings import SecretsWithDraft
+    from opencrab.bootstrap.local.models import Network, configured_local_models
+    from opencrab.bootstrap.secret_store import local_secret_store
+
+    secrets = SecretsWithDraft(local_secret_store(local.places.data), local.draft_secrets)
+    models = ProviderModels(
+        lambda: configured_local_models(secrets, local.load), Network().transport
+    )
+    return models.price(name) is not None
 
 
 def _of_config(findings: "Findings", local: "LocalSettings") -> "Iterator[Check]":
@@ -115,14 +131,14 @@ def _of_machine(findings: "Findings", local: "LocalSettings", url: str) -> "Iter
 
 
 def _of_model(findings: "Findings", local: "LocalSettings") -> "Iterator[Check]":
-    from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.providers.registry import ProviderModels
     from opencrab.bootstrap.local.models import Network, models_of_local_server
+    from opencrab.bootstrap.secret_store import local_secret_store
     from opencrab.domain.errors import Invalid
     from opencrab.engine.installation.model_checks import WAIT_SECONDS
 
     try:
-        secrets = FileSecrets(local.places.data)
+        secrets = local_secret_store(local.places.data)
         thinking = models_of_local_server(secrets, None, local.load)
         network = Network()
         models = ProviderModels(thinking.again, network.transport)

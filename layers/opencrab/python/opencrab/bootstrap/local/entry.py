@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from opencrab.gateways.cli.terminal.options import RelayWay, UpOptions
     from opencrab.ports.demo_world import DemoWorldProcess
     from opencrab.ports.installation.configuration import Configuration, SettingsPaths
+    from opencrab.ports.installation.data_upgrade import FolderUpgrade
+    from opencrab.ports.installation.deployed_settings import DeployedSettings
     from opencrab.ports.installation.init_system import InitSystem
 
 
@@ -54,7 +57,10 @@ def _program() -> "Callable[[], object]":
         backups=backups_of_local_installation,
         examine=_examine_stopped,
         configuration=_configuration,
+        deployed_settings=_deployed_settings,
         init_system=_init_system,
+        upgrade=_upgrade,
+        start_server=_start_server,
     )
     return build_cli_app(_up, outside)
 
@@ -63,6 +69,19 @@ def _init_system() -> "InitSystem | None":
     from opencrab.bootstrap.local.init_system import local_init_system
 
     return local_init_system()
+
+
+def _upgrade(data: "Path", backup: "Path | None", /, *, dry_run: bool = False) -> "FolderUpgrade":
+    """Upgrade the data folder of a stopped installation; what it needs is loaded only then."""
+    from opencrab.bootstrap.data_upgrade import upgrade_local_data_folder
+
+    return upgrade_local_data_folder(data, backup, dry_run=dry_run)
+
+
+def _deployed_settings() -> "DeployedSettings":
+    from opencrab.bootstrap.aws.operator import OperatorSettings
+
+    return OperatorSettings()
 
 
 def _now() -> "datetime":
@@ -77,6 +96,12 @@ def _up(options: "UpOptions", /) -> int:
     from opencrab.bootstrap.local.command import run_local_server
 
     return run_local_server(options)
+
+
+def _start_server(options: "UpOptions", /) -> "AbstractContextManager[None]":
+    from opencrab.bootstrap.local.process.temporary_server import run_temporary_server
+
+    return run_temporary_server(options)
 
 
 def _relay(way: "RelayWay", /) -> None:
@@ -109,10 +134,13 @@ def _configuration(places: "SettingsPaths", /) -> "Configuration":
     from opencrab.bootstrap.configuration.local_configuration import LocalConfiguration
     from opencrab.bootstrap.local.doctor import (
         check_local_settings_together,
+        is_local_model_priced,
         probe_local_provider,
     )
 
-    return LocalConfiguration(places, check_local_settings_together, probe_local_provider)
+    return LocalConfiguration(
+        places, check_local_settings_together, probe_local_provider, is_local_model_priced
+    )
 
 
 def _sheet() -> "PriceSheet":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 _NO_MODEL = (
-    "this is not a language model: run `opencrab config setup`, or start Ollama or a llama.cpp",
+    "this is not a language model: run `opencrab setup`, or start Ollama or a llama.cpp",
     "server, which is then found by itself; until then answers follow simple rules",
 )
 
@@ -66,7 +66,9 @@ def models_of_local_server(
 ) -> LocalModels:
     """Return the usable models: the configured ones, else a local server's, else scripted."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
-    from opencrab.adapters.providers.registry import provider_settings_with_usable_default
+    from opencrab.adapters.providers.catalogue.usable_default import (
+        provider_settings_with_usable_default,
+    )
 
     known = configured_local_models(secrets, load)
     if provider is not None:

@@ -4,18 +4,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from opencrab.engine.runtime import Runtime
+    from opencrab.ports.installation.configuration import SettingView
     from opencrab.settings import Settings
 
 
 def add_local_server_parts(
-    app: Any, configured: "Settings", runtime: "Runtime", data: Path
+    app: Any,
+    configured: "Settings",
+    runtime: "Runtime",
+    data: Path,
+    load: "Callable[..., Settings]",
 ) -> None:
     """Add what only a server on the owner's computer has, and the page unless it is off."""
     from opencrab.bootstrap.local.doctor import checks_of_running_local_server
     from opencrab.bootstrap.websocket import configured_local_websocket
     from opencrab.bootstrap.world import LaterWorldGate
-    from opencrab.gateways.rest.app import withhold_page_from_rest_app
+    from opencrab.gateways.rest.app import offer_rest_app_settings, withhold_page_from_rest_app
     from opencrab.gateways.rest.local_parts import (
         offer_conversation_websocket,
         offer_installation_machine_checks,
@@ -24,8 +31,26 @@ def add_local_server_parts(
 
     if not configured.get("dashboard.enabled"):
         withhold_page_from_rest_app(app)
+    offer_rest_app_settings(app, lambda: local_settings_in_effect(load, configured, runtime))
     offer_conversation_websocket(app, configured_local_websocket(configured, runtime))
     offer_world_connections(app, LaterWorldGate(runtime))
     offer_installation_machine_checks(
         app, checks_of_running_local_server(configured, data, runtime.clock)
     )
+
+
+def local_settings_in_effect(
+    load: "Callable[..., Settings]", configured: "Settings", runtime: "Runtime"
+) -> "Sequence[SettingView]":
+    """Return every setting: those of models as they are now, the others as at the start."""
+    from opencrab.ports.installation.configuration import SettingView
+
+    secret = None if runtime.secrets is None else runtime.secrets.get
+    now = load({}, secret=secret).values
+    started = {name: each for name, each in configured.values.items() if not _is_of_models(name)}
+    found = {name: each for name, each in now.items() if _is_of_models(name)} | started
+    return [SettingView(name, each.value, each.source) for name, each in found.items()]
+
+
+def _is_of_models(name: str) -> bool:
+    return name.startswith("llm.")

@@ -100,4 +100,4 @@ def reading_clearance_of_authority(on_behalf_of: Authority) -> int:
 
 def does_authority_taint_reader(on_behalf_of: Authority) -> bool:
     """Check whether words of a sender with this authority taint the turn that reads them."""
-    return on_behalf_of in {Authority.PUBLIC, Authority.PEER}
+    return on_behalf_of is Authority.PUBLIC or on_behalf_of is Authority.PEER

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
@@ -39,6 +39,8 @@ class ApiKey(Value):
     Without a `principal_id` the key's own id is that of its principal. Only read keys have
     `grants`.
     """
+
+    keeps_unknown_fields: ClassVar[bool] = False
 
     id: Identifier
     name: Name

@@ -153,7 +153,7 @@ class Profile(Value):
 def _read_parts(agent: str, soul: str, identity: str) -> tuple[Agent, Soul, Identity]:
     """Return the parts of a profile, which seldom change and are read twice in each turn."""
     return (
-        Agent.model_validate_json(agent),
-        Soul.model_validate_json(soul),
-        Identity.model_validate_json(identity),
+        Agent.from_stored(agent),
+        Soul.from_stored(soul),
+        Identity.from_stored(identity),
     )

@@ -6,10 +6,10 @@ named, and its goal stays without it: nothing that the owner asked for is lost.
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, StringConstraints, ValidationError
@@ -30,6 +30,32 @@ from opencrab.domain.value import Received, Stripped, Value
 
 SHORTEST = timedelta(minutes=5)
 """The shortest time between two runs of a schedule that a plan may have."""
+
+INSTRUCTION_ANSWER_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "goals": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "minLength": 1, "maxLength": NAME},
+                    "do": {"type": "string"},
+                    "done_when": {"type": "string"},
+                    "when": {"type": "string"},
+                },
+                "required": ["name", "do", "done_when", "when"],
+                "additionalProperties": False,
+            },
+            "minItems": 1,
+            "maxItems": MOST_GOALS,
+        },
+        "note": {"type": "string"},
+    },
+    "required": ["goals", "note"],
+    "additionalProperties": False,
+}
+"""The form of an answer as JSON Schema; long limits are checked later: they make large grammars."""
 
 _ANSWER = 16_000
 _RUNS = 12

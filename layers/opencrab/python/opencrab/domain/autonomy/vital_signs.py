@@ -4,7 +4,7 @@ Whoever changes something that an agent might wake for writes it here, in the sa
 right after; the gate reads nothing else.
 """
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from pydantic import Field
@@ -23,6 +23,9 @@ CHANNELS = 10
 
 REST = timedelta(hours=1)
 """The pause of an agent whose turn could not do its work: no budget, or no answer."""
+
+NO_HEARTBEAT = datetime(2100, 1, 1, tzinfo=UTC)
+"""The next heartbeat, or a later one, of an agent for which time alone can cause nothing."""
 
 
 class Mention(Value):
@@ -81,6 +84,12 @@ class VitalSigns(Value):
         return self.heartbeat.enabled and self.status is AgentStatus.ACTIVE
 
     @property
+    def coming_beat_at(self) -> datetime | None:
+        """The time of the next heartbeat; None while there is none, or nothing to wake for."""
+        comes = self.has_next_heartbeat and self.next_beat_at < NO_HEARTBEAT
+        return self.next_beat_at if comes else None
+
+    @property
     def has_pending_input(self) -> bool:
         """True if events or a mention wait for the agent: then it does not become dormant."""
         return self.unread > 0 or self.mention is not None
@@ -122,18 +131,15 @@ def heartbeat_slot(moment: datetime) -> int:
 def next_heartbeat_time(planned: datetime, seconds: int, now: datetime) -> datetime:
     """Return the first heartbeat after now on the planned one's grid, at most one interval away."""
     interval = timedelta(seconds=seconds)
-    if planned > now + interval:
-        return now.replace(microsecond=0) + interval
-    if planned > now:
-        return planned
     missed = (now - planned) // interval + 1
     return planned + missed * interval
 
 
-def correct_heartbeat_clock_skew(signs: VitalSigns, now: datetime) -> VitalSigns:
-    """Return the signs without delays that a clock which was ahead has caused.
+def bring_heartbeat_forward(signs: VitalSigns, now: datetime) -> VitalSigns:
+    """Return the signs with the next heartbeat at most one interval away.
 
-    The next heartbeat is then at most one interval away and `busy_until` at most `REST` (1 hour).
+    Needed after every change from which a reason may follow, because heartbeats without one are
+    skipped. It also mends what a clock that was ahead has caused: `busy_until` and `lived_at`.
     """
     seconds = signs.heartbeat.interval_seconds
     if signs.next_beat_at - now <= timedelta(seconds=seconds):
@@ -146,9 +152,15 @@ def correct_heartbeat_clock_skew(signs: VitalSigns, now: datetime) -> VitalSigns
     )
 
 
+def is_heartbeat_too_late(signs: VitalSigns, now: datetime, longest: timedelta) -> bool:
+    """Check whether the next heartbeat is later than anything that is awaited explains."""
+    interval = timedelta(seconds=signs.heartbeat.interval_seconds)
+    return now + longest + interval < signs.next_beat_at < NO_HEARTBEAT
+
+
 def heartbeat_signs_document(signs: VitalSigns, stored: Document | None) -> Document:
     """Build the document that stores the signs: version 1, or the version after the stored one."""
-    body = signs.model_dump(mode="json", exclude_defaults=True)
+    body = signs.to_stored_fields()
     version = 1 if stored is None else stored.version + 1
     due_at = signs.next_beat_at if signs.has_next_heartbeat else None
     return Document(

@@ -20,6 +20,20 @@ from opencrab.domain.configuration.toml_text import (
 )
 
 _AT_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)$")
+_SYNTAX = {
+    "Cannot overwrite": "syntax_twice",
+    "Cannot declare": "syntax_twice",
+    "Cannot mutate": "syntax_twice",
+    "Cannot redefine": "syntax_twice",
+    "Duplicate": "syntax_twice",
+    "Expected '='": "syntax_equals",
+    "Illegal character '\\n'": "syntax_quote",
+    "Invalid value": "syntax_value",
+    "Invalid initial character": "syntax_name",
+    "Invalid statement": "syntax_name",
+}
+"""What Python's reader says of a frequent mistake, and the key of a sentence that says more."""
+
 _NEAR = 0.6
 _PROVIDERS = "llm.providers."
 
@@ -47,16 +61,13 @@ def check_settings_text(text: str, known: Sequence[str]) -> CheckedFile:
     """Read the text of a settings file; `known` are the names of all settings with a default."""
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        flat = dict(_flat_settings(document))
+    except (ValueError, RecursionError) as error:  # also numbers and names beyond Python's limits
         return CheckedFile(faults=(_syntax_fault(text, error),))
     statements = toml_statements(text)
     faults = [*_of_dots(statements), *_of_sections(document, statements, known)]
     unknown = tuple(f"{each.name}." for each in faults)
-    values = {
-        name: value
-        for name, value in _flat_settings(document)
-        if not f"{name}.".startswith(unknown)
-    }
+    values = {name: value for name, value in flat.items() if not f"{name}.".startswith(unknown)}
     lines = {name: line_of_toml_setting(statements, tuple(name.split("."))) for name in values}
     for name, value in values.items():
         faults += _of_setting(name, value, lines[name], known)
@@ -67,13 +78,22 @@ def suggest_setting_names(name: str, known: Sequence[str]) -> tuple[str, ...]:
     """Return the names of settings that were perhaps meant by a name that is none."""
     last = name.rpartition(".")[2]
     same = [each for each in known if each.rpartition(".")[2] == last]
-    return tuple(same[:1] or get_close_matches(name, known, n=1, cutoff=_NEAR))
+    near = same[:1] or get_close_matches(name, known, n=1, cutoff=_NEAR)
+    # A model is named as a whole, though its default is written in parts.
+    return tuple(_whole_setting(each) for each in near)
+
+
+def _whole_setting(name: str) -> str:
+    parent = name.rpartition(".")[0]
+    return name if setting_rule(name) is not None or setting_rule(parent) is None else parent
 
 
 def unknown_setting_problem(name: str, known: Sequence[str]) -> SettingProblem:
     """Return the problem of a name that is no setting, with the one that was perhaps meant."""
     if name in REFUSED:
         return SettingProblem(REFUSED[name])
+    if is_secret_setting(name):
+        return SettingProblem("unknown_secret")
     if (parent := name.rpartition(".")[0]) and setting_rule(parent) is not None:
         return SettingProblem("no_table", {"parent": parent})
     found = suggest_setting_names(name, known)
@@ -142,4 +162,6 @@ def _syntax_fault(text: str, error: Exception) -> SettingFault:
     why = str(error)
     found = _AT_LINE.search(why)
     line = int(found[1]) if found else text.rstrip().count("\n") + 1
-    return SettingFault(line, "", SettingProblem("syntax", {"why": _AT_LINE.sub("", why)}))
+    why = _AT_LINE.sub("", why)
+    code = next((code for part, code in _SYNTAX.items() if part in why), "syntax")
+    return SettingFault(line, "", SettingProblem(code, {"why": why}))

@@ -46,6 +46,11 @@ def _interval(value: str) -> SettingProblem | None:
     return SettingProblem("interval") if is_short else None
 
 
+def _price(value: str) -> SettingProblem | None:
+    """Refuse a price of nothing: only a server of the owner's costs nothing."""
+    return None if not value or value.strip("0./ ") else SettingProblem("no_price")
+
+
 def _text(**details: Any) -> SettingRule:
     return SettingRule(SettingKind.TEXT, **details)
 
@@ -73,6 +78,9 @@ def _unchangeable(kind: SettingKind, reason: str, *values: object) -> SettingRul
 _SWITCH = SettingRule(SettingKind.SWITCH)
 _SECRET = SettingRule(SettingKind.SECRET)
 _MODEL = SettingRule(SettingKind.MODEL)
+_SHARE = SettingRule(SettingKind.NUMBER, above=0, most=1)
+_TOKENS = _whole(16, 1_000_000)
+_EFFORT = _text(choices=("low", "medium", "high"))
 _SECONDS = SettingRule(SettingKind.NUMBER, above=0, most=_LONGEST_CALL)
 
 _MODELS: dict[str, SettingRule] = {
@@ -81,6 +89,9 @@ _MODELS: dict[str, SettingRule] = {
     "llm.prices_url": _text(**_ADDRESS),
     **{f"llm.models.{use}": _MODEL for use in _USES},
     **{f"llm.uses.{use}.temperature": _number(0, 2) for use in _USES if use != "embedding"},
+    **{f"llm.uses.{use}.top_p": _SHARE for use in _USES if use != "embedding"},
+    **{f"llm.uses.{use}.max_output_tokens": _TOKENS for use in _USES if use != "embedding"},
+    **{f"llm.uses.{use}.reasoning_effort": _EFFORT for use in _USES if use != "embedding"},
     **{f"llm.uses.{use}.stop": _texts() for use in _USES if use != "embedding"},
     **{f"llm.uses.{use}.timeout_seconds": _SECONDS for use in _USES},
     "llm.self_selection.enabled": _SWITCH,
@@ -93,6 +104,7 @@ _MODELS: dict[str, SettingRule] = {
             "azure",
             "anthropic",
             "google",
+            "bedrock",
             "openrouter",
             "ollama",
             "llamacpp",
@@ -108,10 +120,16 @@ _MODELS: dict[str, SettingRule] = {
     "llm.providers.*.key_name": _text(pattern=r"([A-Z][A-Z0-9_]*)?", example='"MY_API_KEY"'),
     "llm.providers.*.script": _text(),
     "llm.providers.*.api_version": _text(),
+    "llm.providers.*.profile": _text(),
     "llm.providers.*.enabled": _SWITCH,
     "llm.providers.*.private": _SWITCH,
     "llm.providers.*.stream": _SWITCH,
     "llm.providers.*.timeout_seconds": _SECONDS,
+    "llm.providers.*.usd_per_million": _text(
+        pattern=r"([0-9]{1,4}(\.[0-9]{1,6})? ?/ ?[0-9]{1,4}(\.[0-9]{1,6})?)?",
+        example='"0.15/0.60"',
+        judge=_price,
+    ),
 }
 
 _GATEWAYS: dict[str, SettingRule] = {
@@ -198,7 +216,7 @@ _INSTALLATION: dict[str, SettingRule] = {
         judge=lambda days: SettingProblem("calls_days") if 0 < days < 40 else None,  # noqa: PLR2004
     ),
     "backup.every": _text(
-        pattern=r"([1-9][0-9]{0,4}[mhd])?", example='"1d", "12h" or "30m"', judge=_interval
+        pattern=r"([1-9][0-9]{0,4}[mhd])?", example='"30m" / "12h" / "1d"', judge=_interval
     ),
     "backup.keep": _whole(1),
     "backup.folder": _text(),

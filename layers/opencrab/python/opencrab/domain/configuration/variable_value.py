@@ -5,7 +5,21 @@ from typing import Any
 
 from opencrab.domain.errors import Invalid
 
+_PREFIX = "OPENCRAB_"
+
 _SWITCHES = {"true": True, "1": True, "false": False, "0": False}
+
+
+def variable_of_setting(name: str) -> str:
+    """Return the environment variable that sets a setting."""
+    return _PREFIX + name.upper().replace(".", "__")
+
+
+def setting_of_variable(variable: str) -> str | None:
+    """Return the setting that a variable is named for; None if it is for none."""
+    if not variable.startswith(_PREFIX) or "__" not in variable:
+        return None
+    return variable.removeprefix(_PREFIX).lower().replace("__", ".")
 
 
 def variable_value_like(default: Any, text: str, variable: str) -> Any:

@@ -118,6 +118,17 @@ class Message(Value):
         )
 
     @property
+    def sent_as(self) -> str:
+        """Where its channel has it, as `KIND:ADDRESS/ID`; "" if it is no message of a channel.
+
+        A slash command is none: its answer stands below it anyway.
+        """
+        channel = self.channel
+        if self.source is not Source.DISCORD or channel is None or "/" in channel.address:
+            return ""
+        return f"{channel.target}/{self.source_id}"
+
+    @property
     def images(self) -> tuple[str, ...]:
         """The references of its images."""
         return tuple(part.reference for part in self.parts if isinstance(part, ImagePart))
@@ -146,6 +157,12 @@ class Message(Value):
 
 QUOTES = "quotes"
 """The key under which metadata names the person quoted, and a line's data all of them."""
+
+SENT_AS = "sent_as"
+"""The key of a line's data for where the sender's channel has the message: `KIND:ADDRESS/ID`."""
+
+REPLY_TO = "reply_to"
+"""The key of a line's data for the sequence of the line that it is a reply to."""
 
 
 class LineKind(StrEnum):
@@ -197,6 +214,17 @@ class Line(Value):
         """The ids of people whose words the line repeats, as far as the sender named them."""
         named = (self.data or {}).get(QUOTES, ()) if self.kind is LineKind.SPEECH else ()
         return tuple(str(each) for each in named)
+
+    @property
+    def reply_to(self) -> int | None:
+        """The sequence of the line that the speaker replies to, None if they named none."""
+        named = (self.data or {}).get(REPLY_TO) if self.kind is LineKind.SPEECH else None
+        return named if isinstance(named, int) else None
+
+    @property
+    def sent_as(self) -> str:
+        """Where the channel of its sender has the message, as `KIND:ADDRESS/ID`; "" if nowhere."""
+        return str((self.data or {}).get(SENT_AS, "")) if self.kind is LineKind.SPEECH else ""
 
     @property
     def is_erased(self) -> bool:
@@ -277,6 +305,7 @@ class Utterance(Value):
     the first answer to users who wait for the turn; without `text` it tells them that no answer
     comes. `approval` is the id of the approval that it asks for. `closes` marks the turn's last
     utterance. `since` is when the current piece was first sent, if it may have been shown.
+    `reply_to` is the message that it is a reply to, as `Line.sent_as`.
     """
 
     channel: Channel
@@ -288,6 +317,7 @@ class Utterance(Value):
     nonce: str
     opens: bool = False
     closes: bool = False
+    reply_to: str = Field(default="", exclude_if=lambda given: not given)
     approval: Identifier | None = None
     piece: Annotated[int, Field(ge=0)] = 0
     state: DeliveryState = DeliveryState.QUEUED

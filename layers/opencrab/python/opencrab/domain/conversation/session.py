@@ -193,7 +193,7 @@ class Session(Value):
             raise NotFound(
                 f"there is no session {session_id!r}", cure="list them with GET /api/sessions"
             )
-        return cls.model_validate_json(stored)
+        return cls.from_stored(stored)
 
     @property
     def agent_ids(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 
 from opencrab.domain.learning.evidence import (
     ALL,
@@ -14,6 +15,7 @@ from opencrab.domain.learning.evidence import (
     TreatedAndControl,
     worth_key,
 )
+from opencrab.domain.learning.evidence_retention import RECALLED_A_DAY, trim_evidence
 from opencrab.domain.learning.reward import TurnOpinion, turn_reward
 from opencrab.domain.learning.signals import ServedCalls, TurnSignals
 from opencrab.domain.statistics.confidence import MomentSums, sample_moment_sums
@@ -64,6 +66,38 @@ def gather_evidence(
         recalled=_recall_counts(judged),
         grades=_grades(judged, grades),
     )
+
+
+def compute_evidence(
+    found_signals: Iterable[TurnSignals],
+    said: Sequence[TurnOpinion],
+    grades: Mapping[str, float],
+    *,
+    ended: date,
+    worded: Mapping[str, datetime],
+) -> dict[date, Evidence]:
+    """Compute the evidence of each day up to `ended` from signals, feedback and grades.
+
+    Measurements of a skill from before it got its current text (`worded`) are dropped.
+    """
+    signals = tuple(_of_these_words(each, worded) for each in found_signals)
+    found: dict[date, Evidence] = {}
+    for day in sorted({each.at.date() for each in signals}):
+        if day <= ended:
+            same = tuple(each for each in signals if each.at.date() == day)
+            later = tuple(each for each in signals if each.at.date() > day)
+            found[day] = trim_evidence(gather_evidence(same, said, grades, later), RECALLED_A_DAY)
+    return found
+
+
+def _of_these_words(signals: TurnSignals, worded: Mapping[str, datetime]) -> TurnSignals:
+    """Return signals without skills that had another text at that time."""
+
+    def same(name: str) -> bool:
+        return name not in worded or worded[name] <= signals.at
+
+    given, held = tuple(filter(same, signals.given)), tuple(filter(same, signals.held))
+    return signals.replaced(given=given, held=held)
 
 
 def learning_rewards_of_turns(

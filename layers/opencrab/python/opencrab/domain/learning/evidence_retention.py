@@ -40,7 +40,7 @@ def trim_evidence(evidence: Evidence, recalled: int) -> Evidence:
     found, share = _encode_evidence_share(evidence, recalled, 1.0)
     while len(found.encode()) > BYTES and share > _LEAST_SHARE:
         found, share = _encode_evidence_share(evidence, recalled, share / 2)
-    return Evidence.model_validate_json(found)
+    return Evidence.from_stored(found)
 
 
 def _encode_evidence_share(evidence: Evidence, recalled: int, share: float) -> tuple[str, float]:
@@ -52,7 +52,7 @@ def _encode_evidence_share(evidence: Evidence, recalled: int, share: float) -> t
         grades=_most(evidence.grades, int(share * GRADED), _grade_count),
         recalled=_most(evidence.recalled, int(share * recalled), _recall_count),
     )
-    told = json.loads(less.model_dump_json(), parse_float=lambda text: round(float(text), _PLACES))
+    told = json.loads(less.to_stored(), parse_float=lambda text: round(float(text), _PLACES))
     return json.dumps(told, separators=(",", ":"), ensure_ascii=False), share
 
 

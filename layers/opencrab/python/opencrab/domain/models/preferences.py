@@ -1,11 +1,12 @@
 """Preferences: what an owner changes of the configuration while the installation runs."""
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints
 
-from opencrab.domain.errors import Invalid
+from opencrab.domain.errors import Invalid, UnreadableValue
 from opencrab.domain.models.routing import ModelReference
 from opencrab.domain.money.budget import Price
 from opencrab.domain.value import ShortText, Text, Value
@@ -55,20 +56,29 @@ class Preferences(Value):
     )
 
     @classmethod
-    def read(cls, document: object) -> "Preferences":
+    def read(cls, document: Mapping[str, object]) -> "Preferences":
         """Parse a stored document; raises Invalid if it does not fit this version."""
         try:
-            return cls.model_validate(document)
-        except ValidationError as error:
+            return cls.from_stored(document)
+        except UnreadableValue as error:
             raise Invalid(
-                f"the stored preferences cannot be read ({error.error_count()} problems)",
+                f"the stored preferences cannot be read: {error.message}",
                 field="preferences",
                 cure="use the version of OpenCrab that wrote them, or restore a backup",
             ) from None
 
     def document(self) -> str:
-        """Return the preferences as JSON to store; raises Invalid above DOCUMENT_BYTES."""
-        text = self.model_dump_json(exclude_defaults=True)
+        """Return the preferences as JSON to store.
+
+        Raises Invalid above DOCUMENT_BYTES, or for more providers than can be read again.
+        """
+        if len(self.providers) > PROVIDERS:
+            raise Invalid(
+                f"at most {PROVIDERS} providers can be added or changed",
+                field="providers",
+                cure="remove added providers that you do not use",
+            )
+        text = self.without_defaults()
         size = len(text.encode())
         if size > DOCUMENT_BYTES:
             raise Invalid(

@@ -34,19 +34,50 @@ class Duration(StrEnum):
     PERMANENT = "permanent"
 
 
-class CallOptions(Value):
-    """Options of a model call for one use; those that a model forbids are left out."""
+class ReasoningEffort(StrEnum):
+    """How much a reasoning model thinks before it answers."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Sampling(Value):
+    """How a model makes an answer; None leaves a setting to the next wider choice.
+
+    An agent's own comes before that of the use, and that before the model's default. What a model
+    does not accept is left out of a call.
+    """
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    max_output_tokens: Annotated[int, Field(ge=16, le=1_000_000)] | None = None
+    reasoning_effort: ReasoningEffort | None = None
+
+
+class CallOptions(Sampling):
+    """Options of a model call for one use; those that a model forbids are left out."""
+
     stop: tuple[str, ...] = ()
     timeout_seconds: Annotated[float, Field(gt=0, le=280)] = 30.0
+
+    def with_sampling(self, own: Sampling | None) -> "CallOptions":
+        """Return these options with an agent's own sampling for the use, where it has any."""
+        if own is None:
+            return self
+        changes = {name: value for name, value in own if value is not None}
+        if own.top_p is not None and own.temperature is None:
+            # Vendors advise to set one of the two, and some refuse both.
+            changes["temperature"] = None
+        return self.replaced(**changes)
 
 
 class LlmConfig(Value):
     """An agent's routing settings: its permanent choices, and what it may change itself.
 
     None leaves a setting to the installation. A `private` agent uses private models only. `aim`
-    says what may be learned about the choice of models.
+    says what may be learned about the choice of models; `sampling` is how its models make answers
+    for a use, where that differs from the installation's.
     """
 
     models: dict[Use, ModelReference] = Field(default_factory=dict)
@@ -54,6 +85,7 @@ class LlmConfig(Value):
     selectable: tuple[ModelReference, ...] | None = None
     private: bool = False
     aim: Aim = Field(default_factory=Aim)
+    sampling: dict[Use, Sampling] = Field(default_factory=dict, exclude_if=lambda own: not own)
 
 
 class ModelAssignment(Value):

@@ -18,6 +18,9 @@ from opencrab.domain.value import Identifier, Value
 TALK_ITEM, HEARD_ITEM = "talk-", "heard-"
 """How ids of due items begin: of a message to a peer, and of what follows a turn that it caused."""
 
+MESSAGE_ITEM = "message-"
+"""The same of a message to another conversation, or to agents at once."""
+
 PEER_TALK = "peer_talk"
 """The kind of documents that store talks; the owner is the agent that asked, the id the peer's."""
 

@@ -25,11 +25,19 @@ class Effect(StrEnum):
     ONCE = "once"
 
 
+class AnsweredLine(Value):
+    """The line that a speech replies to: its sequence, and where its channel has it."""
+
+    sequence: int
+    sent_as: str = ""
+
+
 class SpeechSent(Value):
-    """Speech for everybody in the session."""
+    """Speech for everybody in the session, perhaps as a reply to one line of it."""
 
     kind: Literal["spoke"] = "spoke"
     text: str
+    reply_to: AnsweredLine | None = Field(default=None, exclude_if=lambda given: given is None)
 
 
 class InnerVoiceNoted(Value):

@@ -1,19 +1,20 @@
 """Cost: what an installation on AWS uses in a month, and what AWS asks for it.
 
 Amounts are decimals and money is integer micro-dollars, rounded up part by part, so that an
-estimate is never flattered and a total is the sum of what is shown. Model tokens are not in it.
+estimate is never flattered and a total is the sum of what is shown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
-from decimal import ROUND_CEILING, Decimal
-from enum import StrEnum
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
 from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.errors import Invalid
+from opencrab.domain.usage.aws_meter import Amount, Meter, MeterPrice, Usage
+from opencrab.domain.usage.aws_workload import AwsWorkload
 from opencrab.domain.value import MicroUsd, Value
 
 HOURS_PER_MONTH = 730
@@ -24,73 +25,19 @@ MINUTES_PER_MONTH = HOURS_PER_MONTH * 60
 SECONDS_PER_DAY = 86_400
 
 _THOUSAND = 1_000
-_MICRO = 1_000_000
 _MB_PER_GB = 1_024
-
-Amount = Annotated[Decimal, Field(ge=0, le=10**15)]
-
-
-class Meter(StrEnum):
-    """A quantity that AWS charges for; members are in display order."""
-
-    ALARMS = "alarms"
-    DASHBOARDS = "dashboards"
-    METRICS = "metrics"
-    TABLE_GB = "table_gb"
-    BACKUP_GB = "backup_gb"
-    BUCKET_GB = "bucket_gb"
-    KEPT_LOG_GB = "kept_log_gb"
-    WRITE_UNITS = "write_units"
-    READ_UNITS = "read_units"
-    SQS_REQUESTS = "sqs_requests"
-    STANDARD_SQS_REQUESTS = "standard_sqs_requests"
-    HTTP_REQUESTS = "http_requests"
-    LAMBDA_REQUESTS = "lambda_requests"
-    LAMBDA_GB_SECONDS = "lambda_gb_seconds"
-    S3_WRITES = "s3_writes"
-    S3_READS = "s3_reads"
-    KMS_REQUESTS = "kms_requests"
-    LOG_BYTES = "log_bytes"
-    TRACES = "traces"
-    CLOUDFRONT_REQUESTS = "cloudfront_requests"
-    CLOUDFRONT_BYTES = "cloudfront_bytes"
-    CLOUDFRONT_RUNS = "cloudfront_runs"
-
-
-Usage = Mapping[Meter, Decimal]
-"""The amount used of each meter."""
-
-
-class MeterPrice(Value):
-    """The price of a meter: `usd` for each `per`; `free` of it costs nothing each month."""
-
-    usd: Amount
-    per: Annotated[int, Field(gt=0)] = 1
-    free: Amount = Decimal(0)
-    as_of: date
-
-    def micro_usd(self, amount: Decimal) -> MicroUsd:
-        """Compute the cost of an amount in micro-dollars, rounded up."""
-        exact = amount * self.usd * _MICRO / self.per
-        return int(exact.to_integral_value(rounding=ROUND_CEILING))
-
-    def after_free(self, amount: Decimal) -> MicroUsd:
-        """Compute the cost of what exceeds the month's free amount."""
-        return self.micro_usd(max(amount - self.free, Decimal(0)))
 
 
 class FunctionRuns(Value):
     """One function's part in a piece of work: all its invocations together.
 
-    Time in which it waits for a model, or for a client's answer, is added. X-Ray records each
-    invocation of one that is `traced`.
+    Time in which it waits for a model, or for a client's answer, is added.
     """
 
     invocations: Amount
     milliseconds: Amount
     memory_mb: Annotated[int, Field(ge=128, le=10_240)]
     waits_for: Literal["nothing", "model", "answer"] = "nothing"
-    traced: bool = True
 
 
 class WorkUsage(Value):
@@ -114,7 +61,6 @@ class WorkUsage(Value):
             seconds = (run.milliseconds + waited[run.waits_for]) / _THOUSAND
             for meter, amount in (
                 (Meter.LAMBDA_REQUESTS, run.invocations),
-                (Meter.TRACES, run.invocations * run.traced),
                 (Meter.LAMBDA_GB_SECONDS, seconds * run.memory_mb / _MB_PER_GB),
             ):
                 usage[meter] = usage.get(meter, Decimal(0)) + amount
@@ -142,13 +88,24 @@ class Polling(Value):
         }
 
 
+class ChoiceUsage(Value):
+    """What a parameter of the stack adds when it is on: all month, and with each turn."""
+
+    standing: dict[Meter, Amount] = Field(default_factory=dict)
+    queues: Annotated[int, Field(ge=0)] = 0
+    standard_queues: Annotated[int, Field(ge=0)] = 0
+    turn: WorkUsage = WorkUsage(functions={})
+
+
 class PriceSheet(Value):
     """AWS's prices in one region, and the measured usage of an installation by meter.
 
     `heartbeat` is the sweep of each minute, `beat` an agent's own heartbeat, every `beat_seconds`,
     which finds nothing to do, and `night` the hourly check for a nightly review. `memory` is the
     work after a turn's end: lines are indexed, and sometimes summarised. `visit` is a visit to the
-    dashboard behind CloudFront.
+    dashboard behind CloudFront. `watch` is an hour of a client that polls `/events`, `live` one of
+    a client with a WebSocket. `cold` is the init of all functions of a turn, of which `cold_share`
+    is paid on average. `choices` are parameters of the stack by name.
     """
 
     region: str
@@ -162,11 +119,21 @@ class PriceSheet(Value):
     turn: WorkUsage
     memory: WorkUsage = WorkUsage(functions={})
     visit: WorkUsage = WorkUsage(functions={})
+    watch: WorkUsage = WorkUsage(functions={})
+    live: WorkUsage = WorkUsage(functions={})
+    cold: WorkUsage = WorkUsage(functions={})
+    cold_share: Annotated[Decimal, Field(ge=0, le=1)] = Decimal(0)
+    choices: dict[str, ChoiceUsage] = Field(default_factory=dict)
     model_seconds: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
     def _every_meter_has_a_price(self) -> Self:
         missing = sorted(set(Meter) - set(self.prices))
+        unknown = (
+            sorted(set(AwsWorkload.choice_names()) - set(self.choices)) if self.choices else []
+        )
+        if unknown:
+            raise ValueError(f"there is no usage for {', '.join(unknown)}: add it to choices")
         if missing:
             raise ValueError(f"there is no price for {', '.join(missing)}: add it to prices")
         return self
@@ -190,21 +157,60 @@ class PriceSheet(Value):
         """The day of the oldest price."""
         return min(tariff.as_of for tariff in self.prices.values())
 
-    def idle_month_usage(self) -> dict[Meter, Decimal]:
+    def idle_month_usage(self, chosen: Iterable[str] = ()) -> dict[Meter, Decimal]:
         """Return the usage of a month without messages: storage, polling, sweeps and checks."""
         looking = _times(self.night.usage(), HOURS_PER_MONTH)
         usage = _plus(_times(self.heartbeat.usage(), MINUTES_PER_MONTH), looking)
-        return _plus(_plus(usage, self.standing), self.polling.usage)
+        polling = self.polling
+        for choice in self._chosen(chosen):
+            usage = _plus(usage, choice.standing)
+            polling = polling.replaced(
+                queues=polling.queues + choice.queues,
+                standard_queues=polling.standard_queues + choice.standard_queues,
+            )
+        return _plus(_plus(usage, self.standing), polling.usage)
+
+    def _chosen(self, names: Iterable[str]) -> list[ChoiceUsage]:
+        return [self.choices[name] for name in names if name in self.choices]
 
     def agent_day_usage(self) -> dict[Meter, Decimal]:
         """Return the usage of a day of one agent that has nothing to do."""
         return _times(self.beat.usage(), Decimal(SECONDS_PER_DAY) / self.beat_seconds)
 
-    def turns(self, count: int, model_seconds: int, *, waiting: bool) -> dict[Meter, Decimal]:
+    def turns(
+        self,
+        count: int | Decimal,
+        model_seconds: int,
+        *,
+        waiting: bool,
+        chosen: Iterable[str] = (),
+    ) -> dict[Meter, Decimal]:
         """Return the usage of turns of the standard shape: one action and two model calls."""
         model_ms = Decimal(model_seconds) * _THOUSAND
         turn = self.turn.usage(model_ms=model_ms, waiting=waiting)
-        return _times(_plus(turn, self.memory.usage()), count)
+        for more in (self.memory, *(choice.turn for choice in self._chosen(chosen))):
+            turn = _plus(turn, more.usage())
+        return _times(_plus(turn, _times(self.cold.usage(), self.cold_share)), count)
+
+    def month(self, workload: AwsWorkload) -> dict[Meter, Decimal]:
+        """Return the usage of a month with everything that a workload says."""
+        agent_days = Decimal(workload.agents * HOURS_PER_MONTH) / 24
+        own = agent_days * workload.own_turns
+        seconds = workload.model_seconds
+        waits = self.model_seconds if seconds is None else seconds
+        chosen = workload.choices
+        said = self.turns(workload.turns, waits, waiting=workload.waiting, chosen=chosen)
+        return _sum(
+            self.idle_month_usage(chosen),
+            said,
+            self.turns(own, waits, waiting=False, chosen=chosen),
+            _times(self.agent_day_usage(), agent_days),
+            _times(
+                (self.live if "websocket" in chosen else self.watch).usage(), workload.watch_hours
+            ),
+            self.visits(workload.visits),
+            {Meter.MODEL_USD: (own + workload.turns) * workload.model_usd},
+        )
 
     def visits(self, count: int) -> dict[Meter, Decimal]:
         """Return what visits to the dashboard use of CloudFront and of the bucket behind it."""
@@ -239,8 +245,8 @@ class Bill(Value):
 class CostEstimate(Value):
     """The cost of an idle month, and of an agent's idle day or a thousand turns on top of it.
 
-    `month` is the cost of a month with turns. `thousand_visits` is what the dashboard behind
-    CloudFront costs, for those who have it.
+    `month` is the cost of a month with all of a workload. `thousand_visits` is what the
+    dashboard behind CloudFront costs, and `watcher_hour` a client that polls `/events`.
     """
 
     idle: Bill
@@ -248,20 +254,23 @@ class CostEstimate(Value):
     thousand_turns: Bill
     month: Bill
     thousand_visits: Bill
+    watcher_hour: Bill
 
 
-def estimate_aws_usage_cost(
-    sheet: PriceSheet, turns: int, *, model_seconds: int | None = None, waiting: bool = False
-) -> CostEstimate:
+def estimate_aws_usage_cost(sheet: PriceSheet, workload: AwsWorkload) -> CostEstimate:
     """Estimate the cost of an installation whose turns are of the standard shape."""
-    seconds = sheet.model_seconds if model_seconds is None else model_seconds
-    idle = sheet.idle_month_usage()
+    given = workload.model_seconds
+    seconds, waiting = sheet.model_seconds if given is None else given, workload.waiting
+    chosen = workload.choices
+    idle = sheet.idle_month_usage(chosen)
+    turns = sheet.turns(_THOUSAND, seconds, waiting=waiting, chosen=chosen)
     return CostEstimate(
         idle=_bill(sheet, idle),
         beating=_bill(sheet, sheet.agent_day_usage(), onto=idle),
-        thousand_turns=_bill(sheet, sheet.turns(_THOUSAND, seconds, waiting=waiting), onto=idle),
-        month=_bill(sheet, _plus(idle, sheet.turns(turns, seconds, waiting=waiting))),
+        thousand_turns=_bill(sheet, turns, onto=idle),
+        month=_bill(sheet, sheet.month(workload)),
         thousand_visits=_bill(sheet, sheet.visits(_THOUSAND), onto=idle),
+        watcher_hour=_bill(sheet, sheet.watch.usage(), onto=idle),
     )
 
 
@@ -283,6 +292,13 @@ def _bill(sheet: PriceSheet, usage: Usage, onto: Usage | None = None) -> Bill:
 
 def _times(usage: Usage, count: Decimal | int) -> dict[Meter, Decimal]:
     return {meter: amount * count for meter, amount in usage.items()}
+
+
+def _sum(*usages: Usage) -> dict[Meter, Decimal]:
+    found: dict[Meter, Decimal] = {}
+    for usage in usages:
+        found = _plus(found, usage)
+    return found
 
 
 def _plus(usage: Usage, more: Usage) -> dict[Meter, Decimal]:

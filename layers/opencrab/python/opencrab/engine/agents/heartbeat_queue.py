@@ -11,7 +11,7 @@ from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.agents.vital_signs import change_agent_vital_signs
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.turn.queue import Queue
+from opencrab.ports.turn.queue import BatchedMessage, Queue
 
 _SOON = timedelta(seconds=1)
 
@@ -26,8 +26,13 @@ class HeartbeatMessage(Value):
 
 def queue_agent_heartbeat(beats: Queue, agent_id: str, moment: datetime, now: datetime) -> None:
     """Queue one heartbeat until its time."""
+    beats.send_batch((heartbeat_queue_message(agent_id, moment, now),))
+
+
+def heartbeat_queue_message(agent_id: str, moment: datetime, now: datetime) -> BatchedMessage:
+    """Return the message that delays one heartbeat until its time."""
     told = HeartbeatMessage(agent=agent_id, slot=heartbeat_slot(moment))
-    beats.send(
+    return BatchedMessage(
         told.model_dump_json(),
         group=agent_id,
         deduplication=f"{agent_id}#{told.slot}",

@@ -16,7 +16,7 @@ from opencrab.domain.agents.event import (
 from opencrab.domain.autonomy.vital_signs import (
     VITALS,
     VitalSigns,
-    correct_heartbeat_clock_skew,
+    bring_heartbeat_forward,
     first_heartbeat_signs,
     heartbeat_signs_document,
 )
@@ -93,9 +93,7 @@ def _update_signs(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | 
         stored = agent_vital_signs_document(runtime.home.facts, agent_id)
         before = None if stored is None else stored.read(VitalSigns)
         changed, beside = step(before)
-        signs = (
-            None if changed is None else correct_heartbeat_clock_skew(changed, runtime.clock.now())
-        )
+        signs = None if changed is None else bring_heartbeat_forward(changed, runtime.clock.now())
         fact = None if signs is None else heartbeat_signs_document(signs, stored)
         if fact is not None and stored is not None and _same(fact, stored):
             fact = None

@@ -14,7 +14,7 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, Unavailable
 from opencrab.domain.goals.goal import Goal, Pause
 from opencrab.domain.goals.promise import is_promised_goal_session
-from opencrab.domain.peers.talk import HEARD_ITEM, TALK_ITEM
+from opencrab.domain.peers.talk import HEARD_ITEM, MESSAGE_ITEM, TALK_ITEM
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.discussion import turn_taking
 from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, require_goal_document
@@ -60,6 +60,11 @@ def admit_due_item(runtime: Runtime, item: DueItem) -> None:
         return
     if item.id.startswith(TALK_ITEM):
         talking.admit_message_to_peer(runtime, item)
+        return
+    if item.id.startswith(MESSAGE_ITEM):
+        from opencrab.engine.peers.messages import bring_message_of_agent  # noqa: PLC0415 - seldom
+
+        bring_message_of_agent(runtime, item)
         return
     if item.id.startswith(HEARD_ITEM):
         talking.hear_turn_of_peer(runtime, item)

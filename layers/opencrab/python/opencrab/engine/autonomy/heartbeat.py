@@ -6,7 +6,7 @@ the message that is due. Everything after that transaction is safe to repeat.
 
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,16 +16,19 @@ from functools import cache
 from pydantic import ValidationError
 
 from opencrab.domain.autonomy.heartbeat_gate import BEAT
+from opencrab.domain.autonomy.heartbeat_outcome import BEAT_RESULT, HeartbeatOutcome
 from opencrab.domain.autonomy.vital_signs import (
+    NO_HEARTBEAT,
     VITALS,
     VitalSigns,
-    correct_heartbeat_clock_skew,
+    bring_heartbeat_forward,
     heartbeat_slot,
+    is_heartbeat_too_late,
 )
 from opencrab.domain.document import Document
-from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
+from opencrab.domain.errors import Changed, OpenCrabError, Unavailable, UnreadableValue
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.agents.heartbeat_queue import HeartbeatMessage, queue_agent_heartbeat
+from opencrab.engine.agents.heartbeat_queue import HeartbeatMessage, heartbeat_queue_message
 from opencrab.engine.agents.vital_signs import (
     TRIES,
     agent_vital_signs_document,
@@ -34,7 +37,7 @@ from opencrab.engine.agents.vital_signs import (
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.documents import Documents
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.turn.queue import BatchedMessage, Delivery
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +48,9 @@ _AT_ONCE = 100
 """Overdue heartbeats that one sweep decides itself; the others go through the queue."""
 
 _PAGE = 1_000
-_MOST = 16_000
+_MOST = 100_000
 _LOG_PAGE = 100
 _ALIVE = 1_000
-_EVER = timedelta(days=36_500)
 _NO_TURN = {Trigger.COMPACTION, Trigger.EMBEDDING}
 
 
@@ -76,17 +78,20 @@ def sweep_heartbeats(runtime: Runtime) -> HeartbeatSweepResult:
     Missed heartbeats of an agent count as one. An agent whose heartbeat fails does not block the
     others.
     """
-    beaten, seen, limit = HeartbeatSweepResult(), set[str](), _PAGE
+    beaten, seen = HeartbeatSweepResult(), set[str]()
     occupied = cache(lambda: _busy_agent_ids(runtime))
-    while True:
+    for limit in (_PAGE, _MOST):
         found = runtime.home.facts.list_due(VITALS, runtime.clock.now() + AHEAD, limit)
-        for fact in found:
-            if fact.owner not in seen:
-                seen.add(fact.owner)
-                _sweep_due_heartbeats(runtime, fact, beaten, occupied)
-        if len(found) < limit or limit >= _MOST:
-            return beaten
-        limit *= 2
+        fresh = [fact for fact in found if fact.owner not in seen]
+        seen.update(fact.owner for fact in fresh)
+        messages = list[BatchedMessage]()
+        for fact in fresh:
+            messages += _sweep_due_heartbeats(runtime, fact, beaten, occupied)
+        runtime.home.beats.send_batch(messages)
+        beaten.queued += len(messages)
+        if len(found) < limit:
+            break
+    return beaten
 
 
 def repair_postponed_heartbeats(runtime: Runtime) -> int:
@@ -98,13 +103,15 @@ def repair_postponed_heartbeats(runtime: Runtime) -> int:
     now = runtime.clock.now()
     if now.minute:
         return 0
+    # Until an hour from now ordinary heartbeats are due, and without any cause none is.
+    longest = timedelta(seconds=runtime.rules.autonomy.review_seconds)
     found = 0
-    for fact in runtime.home.facts.list_due(VITALS, now + _EVER, _MOST):
+    for fact in runtime.home.facts.list_due(VITALS, NO_HEARTBEAT, _MOST):
         with _passing_over(fact.owner):
             signs = fact.read(VitalSigns)
-            if correct_heartbeat_clock_skew(signs, now) != signs:
+            if is_heartbeat_too_late(signs, now, longest):
                 change_agent_vital_signs(
-                    runtime, fact.owner, lambda stored: correct_heartbeat_clock_skew(stored, now)
+                    runtime, fact.owner, lambda stored: bring_heartbeat_forward(stored, now)
                 )
                 found += 1
     return found
@@ -123,11 +130,14 @@ def decide_queued_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutc
     """Decide the heartbeat that a queue message names, unless it was decided or dropped.
 
     A message that comes too early is delayed until its time; a malformed one goes to the
-    dead-letter queue. Raises Unavailable when a store is unavailable.
+    dead-letter queue. One that names a due item or a schedule starts that. Raises Unavailable when
+    a store is unavailable.
     """
     try:
-        told = HeartbeatMessage.model_validate_json(delivery.body)
-    except ValidationError:
+        told = HeartbeatMessage.from_stored(delivery.body)
+    except UnreadableValue:
+        if _starts_queued_work(runtime, delivery):
+            return MessageOutcome.FINISHED
         reason = "malformed heartbeat message"
         runtime.home.beats.dead_letter(delivery.body, group=delivery.group, reason=reason)
         return MessageOutcome.FINISHED
@@ -142,6 +152,23 @@ def decide_queued_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutc
     else:
         run_heartbeat(runtime, told.agent, told.slot)
     return MessageOutcome.FINISHED
+
+
+def _starts_queued_work(runtime: Runtime, delivery: Delivery) -> bool:
+    """Start what a message of the sweep names; False if it names nothing."""
+    from opencrab.engine.autonomy.sweep_queue import (  # noqa: PLC0415 - it needs the engine's half
+        SweepMessage,
+        start_queued_work,
+    )
+
+    try:
+        told = SweepMessage.model_validate_json(delivery.body)
+    except ValidationError:
+        return False
+    if not (told.due or told.schedule):
+        return False
+    start_queued_work(runtime, told)
+    return True
 
 
 def run_heartbeat(
@@ -198,14 +225,23 @@ def heartbeat_log(
     return facts.page(agent_id, BEAT, after=after, limit=limit, newest_first=True)
 
 
+def heartbeat_outcomes(
+    facts: Documents, agent_id: str, turn_ids: Iterable[str]
+) -> dict[str, HeartbeatOutcome]:
+    """Return what came of heartbeats by the turns that they began, for those that have ended."""
+    names = [(BEAT_RESULT, each) for each in turn_ids]
+    found = facts.get_many(agent_id, *names) if names else ()
+    return {fact.id: fact.read(HeartbeatOutcome) for fact in found}
+
+
 def _sweep_due_heartbeats(
     runtime: Runtime,
     fact: Document,
     beaten: HeartbeatSweepResult,
     occupied: Callable[[], frozenset[str]],
-) -> None:
-    """Decide or queue one agent's heartbeats of this minute."""
-    now = runtime.clock.now()
+) -> list[BatchedMessage]:
+    """Decide an overdue heartbeat of an agent, and return messages for those of this minute."""
+    now, messages = runtime.clock.now(), list[BatchedMessage]()
     with _passing_over(fact.owner):
         signs = fact.read(VitalSigns)
         if signs.next_beat_at <= now and beaten.turns + beaten.idle < _AT_ONCE:
@@ -215,17 +251,16 @@ def _sweep_due_heartbeats(
             beaten.idle += became is HeartbeatResult.IDLE
             beaten.dropped += became is HeartbeatResult.DROPPED
             signs = signs.after_beat(now)
-        beaten.queued += _queue(runtime.home.beats, signs, now)
+        messages.extend(_messages(signs, now))
+    return messages
 
 
-def _queue(beats: Queue, signs: VitalSigns, now: datetime) -> int:
-    """Queue all heartbeats until the next sweep; with a short interval there are several."""
-    moment, queued = signs.next_beat_at, 0
+def _messages(signs: VitalSigns, now: datetime) -> Iterator[BatchedMessage]:
+    """Yield messages for all heartbeats until the next sweep; a short interval has several."""
+    moment = signs.next_beat_at
     while moment <= now + AHEAD:
-        queue_agent_heartbeat(beats, signs.agent_id, moment, now)
-        queued += 1
+        yield heartbeat_queue_message(signs.agent_id, moment, now)
         moment = max(moment, now) + timedelta(seconds=signs.heartbeat.interval_seconds)
-    return queued
 
 
 def _busy_agent_ids(runtime: Runtime) -> frozenset[str]:

@@ -8,6 +8,10 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.authority import Authority, Source, does_authority_taint_reader
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.event import HAPPENING, MOST, AgentEvent
+from opencrab.domain.autonomy.heartbeat_cause import (
+    next_heartbeat_cause,
+    skip_heartbeats_without_cause,
+)
 from opencrab.domain.autonomy.heartbeat_gate import (
     BEAT,
     LOGGED,
@@ -17,6 +21,7 @@ from opencrab.domain.autonomy.heartbeat_gate import (
     heartbeat_gate,
     is_heartbeat_speech_in_cooldown,
 )
+from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import (
     VitalSigns,
     heartbeat_signs_document,
@@ -113,7 +118,8 @@ def decide_heartbeat(
     anew = timedelta(seconds=autonomy.review_seconds)
     stale = not signs.reviewed_at <= now < signs.reviewed_at + anew
     if verdict.idle == "busy" or not (verdict.reasons or stale):
-        runtime.home.facts.commit_soon(heartbeat_signs_document(_idle(signs, now), stored))
+        after = _idle(signs, now, autonomy)
+        runtime.home.facts.commit_soon(heartbeat_signs_document(after, stored))
         return False
     profile = _living(runtime.home, stored)
     if profile is None:
@@ -134,7 +140,9 @@ def decide_heartbeat(
         else None
     )
     if begun is None:
-        deciding.commit(_idle(deciding.signs, now))
+        agenda = profile.mind.agenda
+        rests = stale and not agenda.open and agenda.current is None
+        deciding.commit(_idle(deciding.signs, now, autonomy, rests=rests))
         return False
     _commit_turn(deciding, reasons, begun)
     return True
@@ -159,8 +167,13 @@ def _as_told(signs: VitalSigns, profile: Profile) -> VitalSigns:
     )
 
 
-def _idle(signs: VitalSigns, now: datetime) -> VitalSigns:
-    return signs.after_beat(now).replaced(idle=signs.idle + 1)
+def _idle(
+    signs: VitalSigns, now: datetime, autonomy: Autonomy, *, rests: bool = False
+) -> VitalSigns:
+    """Return the signs after a heartbeat without a turn; those without a cause are skipped."""
+    after = signs.after_beat(now).replaced(idle=signs.idle + 1)
+    cause = next_heartbeat_cause(after, now, autonomy, rests=rests)
+    return skip_heartbeats_without_cause(after, cause)
 
 
 def _review(deciding: _Deciding) -> None:

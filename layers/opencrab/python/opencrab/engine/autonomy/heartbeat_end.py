@@ -10,9 +10,10 @@ from opencrab.domain.autonomy.vital_signs import (
     CHANNELS,
     REST,
     VitalSigns,
+    bring_heartbeat_forward,
     heartbeat_signs_document,
 )
-from opencrab.domain.document import Document
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
 from opencrab.domain.memory.working_memory import WORKING, clear_stale_working_memory
@@ -48,15 +49,27 @@ class HeartbeatConsequence(Consequence):
         return work.turn.trigger in UNASKED
 
     def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
-        signs = _signs_after_turn(work, ending.status, spoke=ending.has_spoken)
-        lived = _experience_of_events(work, ending)
-        return FollowUp(facts=tuple(fact for fact in (signs, lived) if fact is not None))
+        stored = _stored_signs(work)
+        signs = _signs_after_turn(work, stored, ending.status, spoke=ending.has_spoken)
+        outcome = _outcome_of_heartbeat(work, stored, ending)
+        written = (signs, _experience_of_events(work, ending), outcome)
+        return FollowUp(facts=tuple(fact for fact in written if fact is not None))
 
     def after_close(self, work: TurnWork) -> None:
         _settle(work)
 
 
-def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Document | None:
+def _stored_signs(work: TurnWork) -> Document | None:
+    """Return the vital signs, for turns that may change them as the agent's own."""
+    turn = work.turn
+    if not (turn.is_autonomous or turn.task is not None):
+        return None
+    return agent_vital_signs_document(work.runtime.home.facts, turn.agent_id)
+
+
+def _signs_after_turn(
+    work: TurnWork, stored: Document | None, status: TurnStatus, *, spoke: bool
+) -> Document | None:
     """Return the vital signs after a turn; None if they do not change.
 
     A turn that nobody asked for is useful if it spoke, acted, learned or advanced a goal. It is
@@ -67,7 +80,6 @@ def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Doc
     turn = work.turn
     if not (turn.is_autonomous or turn.task is not None):
         return _signs_after_reply(work) if spoke and len(work.session.participants) > 1 else None
-    stored = agent_vital_signs_document(work.runtime.home.facts, turn.agent_id)
     if stored is None:
         return None
     now, before = work.runtime.clock.now(), stored.read(VitalSigns)
@@ -78,7 +90,38 @@ def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Doc
         signs = _signs_after_unasked_turn(work, signs, status, spoke=spoke, now=now)
     if _is_new_experience(work, status, spoke=spoke):
         signs = signs.replaced(lived_at=now)
-    return None if signs == before else heartbeat_signs_document(signs, stored)
+    if signs == before:
+        return None
+    return heartbeat_signs_document(bring_heartbeat_forward(signs, now), stored)
+
+
+def _outcome_of_heartbeat(
+    work: TurnWork, stored: Document | None, ending: TurnEnding
+) -> Document | None:
+    """Return what came of the heartbeat that began a turn; None for turns begun otherwise."""
+    turn = work.turn
+    begun = stored is not None and stored.read(VitalSigns).turn_id == turn.id
+    if turn.trigger is not Trigger.HEARTBEAT and not begun:
+        return None
+    # Most workers run no turn of a heartbeat.
+    from opencrab.domain.autonomy.heartbeat_gate import LOGGED  # noqa: PLC0415
+    from opencrab.domain.autonomy.heartbeat_outcome import (  # noqa: PLC0415
+        ACTIONS,
+        BEAT_RESULT,
+        HeartbeatOutcome,
+        heartbeat_decision_of_turn,
+    )
+
+    now, names = work.runtime.clock.now(), tuple(sorted(_succeeded_actions(work)))
+    decision = heartbeat_decision_of_turn(
+        names, spoke=ending.has_spoken, has_acted=bool(work.receipts)
+    )
+    told = HeartbeatOutcome(
+        turn_id=turn.id, decision=decision, status=ending.status, actions=names[:ACTIONS], at=now
+    )
+    return new_fact(turn.agent_id, BEAT_RESULT, turn.id, told, expires_at=now + LOGGED).replaced(
+        version=0
+    )
 
 
 def _experience_of_events(work: TurnWork, ending: TurnEnding) -> Document | None:

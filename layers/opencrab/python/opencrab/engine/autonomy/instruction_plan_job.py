@@ -12,7 +12,10 @@ from functools import partial
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, AgentStatus, Profile
 from opencrab.domain.agents.time_zone import agent_time_zone
-from opencrab.domain.autonomy.instruction_answer import parse_autonomy_instruction_plan
+from opencrab.domain.autonomy.instruction_answer import (
+    INSTRUCTION_ANSWER_SCHEMA,
+    parse_autonomy_instruction_plan,
+)
 from opencrab.domain.autonomy.instruction_plan import (
     INSTRUCTION_PLAN,
     InstructionPlan,
@@ -99,6 +102,7 @@ class PlanTurn:
             system=TrustedText(rules),
             question=TrustedText(question),
             output=output,
+            answer_schema=INSTRUCTION_ANSWER_SCHEMA,
         )
 
     def end_with_answer(self, work: TurnWork, result: ModelResult, turn: Turn) -> None:

@@ -1,5 +1,7 @@
 """Documents of schedules, and the counter by which concurrent creations are serialized."""
 
+from dataclasses import dataclass
+
 from opencrab.domain.autonomy.schedule import SCHEDULE, Schedule
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.value import Value
@@ -12,6 +14,18 @@ class _Made(Value):
     """The number of schedules ever created; its version serializes concurrent creations."""
 
     count: int
+
+
+SCHEDULES_AT_ONCE = 100
+"""Due schedules that one sweep starts itself."""
+
+
+@dataclass(frozen=True)
+class StartedSchedules:
+    """How many schedules a sweep started, and the keys of all that it tried to."""
+
+    begun: int
+    tried: frozenset[tuple[str, str, str]]
 
 
 def schedule_document(schedule: Schedule, stored: Document | None = None) -> Document:

@@ -32,6 +32,8 @@ from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.engine.agents.vital_signs import make_dormant_agent_active
 from opencrab.engine.autonomy.due_items import admit_due_item, admit_or_drop_due_item
 from opencrab.engine.autonomy.schedule_documents import (
+    SCHEDULES_AT_ONCE,
+    StartedSchedules,
     read_schedule_count,
     schedule_count_after,
     schedule_document,
@@ -47,8 +49,6 @@ from opencrab.ports.turn.journal import Journal
 log = logging.getLogger(__name__)
 
 _TRIES = 5
-_BATCH = 100
-_PAGES = 10
 _ALL = 16_000
 _LATER = timedelta(minutes=10)
 """The time after which a schedule for one run is tried again if it may not run now."""
@@ -174,24 +174,24 @@ def run_schedule_now(
     return (turn,)
 
 
-def sweep_schedules(runtime: Runtime) -> int:
-    """Start the schedules that are due, one run for all missed times; return how many started.
+def sweep_schedules(runtime: Runtime) -> StartedSchedules:
+    """Start the oldest schedules that are due, one run for all missed times of each.
 
-    A time is skipped while the previous run has not ended, and while the agent or the installation
-    is frozen. Once an hour, schedules that a wrong clock had set too late are corrected.
+    A time is skipped while the
+    previous run has not ended, and while the agent or the installation is frozen. Once an hour,
+    schedules that a wrong clock had set too late are corrected.
     """
     if runtime.clock.now().minute == 0:
         _bring_back(runtime.home.facts, runtime.clock)
-    now, looked, begun = runtime.clock.now(), set[tuple[str, str, str]](), 0
-    for _ in range(_PAGES):
-        due = runtime.home.facts.list_due(SCHEDULE, now, _BATCH)
-        fresh = [fact for fact in due if fact.key not in looked]
-        if not fresh:
-            break
-        looked.update(fact.key for fact in fresh)
-        frozen = runtime.home.switches.all_frozen()
-        begun += sum(_fire_schedule(runtime, fact, frozen) for fact in fresh)
-    return begun
+    due = runtime.home.facts.list_due(SCHEDULE, runtime.clock.now(), SCHEDULES_AT_ONCE)
+    frozen = runtime.home.switches.all_frozen() if due else ()
+    begun = sum(_fire_schedule(runtime, fact, frozen) for fact in due)
+    return StartedSchedules(begun, frozenset(fact.key for fact in due))
+
+
+def start_due_schedule(runtime: Runtime, fact: Document) -> bool:
+    """Start a schedule that is due, or switch it off; return False if nothing started."""
+    return _fire_schedule(runtime, fact, runtime.home.switches.all_frozen())
 
 
 def _bring_back(facts: Documents, clock: Clock) -> None:

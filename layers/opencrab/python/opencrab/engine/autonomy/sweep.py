@@ -1,25 +1,49 @@
-"""The sweep: each minute, recovers turns, leases and deliveries after crashes, starts due items."""
+"""The sweep: each minute, recovers turns, leases and deliveries after crashes, starts due items.
 
+Its parts take turns, a batch each, so that a backlog of one kind does not starve the others; what
+is left when its time is over, or when the process dies, the next sweep finds again.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
+from itertools import islice
+from typing import Any
 
+from opencrab.domain.autonomy.schedule import SCHEDULE
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals.approvals import sweep_approvals
 from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
 from opencrab.engine.autonomy.heartbeat import repair_postponed_heartbeats, sweep_heartbeats
+from opencrab.engine.autonomy.schedule_documents import SCHEDULES_AT_ONCE
 from opencrab.engine.autonomy.schedules import sweep_schedules
 from opencrab.engine.queueing import enqueue_turn, queue_for_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.work import queue_turn_utterance
+from opencrab.engine.turn.work import utterance_queue_message
 from opencrab.ports.home import Home
 
+log = logging.getLogger(__name__)
+
 _BATCH = 100
+_MOST = 10_000
+"""Due items, schedules and unsent words that one sweep passes on to others, of each kind."""
+
 _PATIENCE = timedelta(minutes=10)
+_LAST_SECONDS = 5.0
+"""With less time left a sweep begins no further batch."""
+
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""Applies a function to each of many things, like `map`; perhaps several at a time."""
+
+SecondsLeft = Callable[[], float]
 
 
-@dataclass(frozen=True)
+@dataclass
 class SweepResult:
-    """Counts of what one sweep recovered and started."""
+    """Counts of what one sweep recovered and started; `queued` others will start."""
 
     requeued: int = 0
     freed: int = 0
@@ -27,45 +51,134 @@ class SweepResult:
     admitted: int = 0
     approvals: int = 0
     beats: int = 0
+    returned: int = 0
+    queued: int = 0
 
 
-def run_autonomy_sweep(runtime: Runtime) -> SweepResult:
-    """Run one pass of the sweep; every part is safe to repeat."""
-    requeued, freed = _turns(runtime)
-    sweep_schedules(runtime)
-    resent, admitted = _utterances(runtime), sweep_due_items(runtime)
-    decided = sweep_approvals(runtime)
-    repair_postponed_heartbeats(runtime)
-    return SweepResult(requeued, freed, resent, admitted, decided, sweep_heartbeats(runtime).turns)
+def run_autonomy_sweep(
+    runtime: Runtime, seconds_left: SecondsLeft = lambda: math.inf, *, each: Each = map
+) -> SweepResult:
+    """Run one pass of the sweep; every part is safe to repeat, and may be cut off anywhere.
+
+    `each` may carry out waiting for stores and queues side by side; it must return in order. A part
+    that fails does not keep the others from theirs; its error is raised when they are done.
+    """
+    swept, failed = SweepResult(), list[Exception]()
+    parts: list[Iterator[None]] = [
+        _free_turns(runtime, swept, each),
+        _beat(runtime, swept),
+        _start_schedules(runtime, swept),
+        _admit_due_items(runtime, swept, each),
+        _resend_utterances(runtime, swept),
+        _decide_approvals(runtime, swept),
+        _return_budgets(runtime, swept),
+    ]
+    while parts and seconds_left() > _LAST_SECONDS:
+        part = parts.pop(0)
+        try:
+            for _ in islice(part, 1):
+                parts.append(part)
+        except Exception as error:  # noqa: BLE001 - raised again below
+            log.warning(
+                "part of the sweep failed, the others go on: error=%s", type(error).__name__
+            )
+            failed.append(error)
+    if failed:
+        raise failed[0]
+    return swept
 
 
-def _turns(runtime: Runtime) -> tuple[int, int]:
+def _free_turns(runtime: Runtime, swept: SweepResult, each: Each) -> Generator[None]:
     """Queue again turns that were never sent, and release turns whose lease has expired."""
     now = runtime.clock.now()
     stale = now - timedelta(seconds=runtime.rules.stale_seconds)
-    requeued = freed = 0
-    for turn in runtime.home.journal.list_overdue(stale, _BATCH):
-        if not runtime.home.journal.extend(turn, now + _PATIENCE):
-            continue
-        if turn.status is TurnStatus.RUNNING and _redeliver_turn(runtime.home, turn):
-            freed += 1
-        else:
-            enqueue_turn(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
-            requeued += 1
-    return requeued, freed
+    while True:
+        found = runtime.home.journal.list_overdue(stale, _BATCH)
+        ways = list(each(partial(_free_turn, runtime), found))
+        swept.freed += ways.count("freed")
+        swept.requeued += ways.count("requeued")
+        if len(found) < _BATCH or not any(ways):
+            return
+        yield
+
+
+def _free_turn(runtime: Runtime, turn: Turn) -> str:
+    now = runtime.clock.now()
+    if not runtime.home.journal.extend(turn, now + _PATIENCE):
+        return ""
+    if turn.status is TurnStatus.RUNNING and _redeliver_turn(runtime.home, turn):
+        return "freed"
+    enqueue_turn(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
+    return "requeued"
 
 
 def _redeliver_turn(home: Home, turn: Turn) -> bool:
     return turn.receipt is not None and queue_for_turn(home, turn).continue_later(turn.receipt, 0)
 
 
-def _utterances(runtime: Runtime) -> int:
+def _beat(runtime: Runtime, swept: SweepResult) -> Generator[None]:
+    repair_postponed_heartbeats(runtime)
+    swept.beats = sweep_heartbeats(runtime).turns
+    yield from ()
+
+
+def _start_schedules(runtime: Runtime, swept: SweepResult) -> Generator[None]:
+    tried = sweep_schedules(runtime).tried
+    if len(tried) < SCHEDULES_AT_ONCE:
+        return
+    yield
+    from opencrab.engine.autonomy.sweep_queue import (  # noqa: PLC0415 - for a backlog only
+        queue_due_schedules,
+    )
+
+    due = runtime.home.facts.list_due(SCHEDULE, runtime.clock.now(), _MOST)
+    others = [fact for fact in due if fact.key not in tried]
+    for start in range(0, len(others), _BATCH):
+        queue_due_schedules(runtime, others[start : start + _BATCH])
+        swept.queued += len(others[start : start + _BATCH])
+        yield
+
+
+def _admit_due_items(runtime: Runtime, swept: SweepResult, each: Each) -> Generator[None]:
+    items = runtime.home.due.list_due(runtime.clock.now(), _BATCH)
+    swept.admitted += sum(each(partial(admit_or_drop_due_item, runtime), items))
+    if len(items) < _BATCH:
+        return
+    yield
+    from opencrab.engine.autonomy.sweep_queue import queue_due_items  # noqa: PLC0415 - as above
+
+    seen = {item.id for item in items}
+    due = runtime.home.due.list_due(runtime.clock.now(), _MOST)
+    others = [item for item in due if item.id not in seen]
+    for start in range(0, len(others), _BATCH):
+        queue_due_items(runtime, others[start : start + _BATCH])
+        swept.queued += len(others[start : start + _BATCH])
+        yield
+
+
+def _resend_utterances(runtime: Runtime, swept: SweepResult) -> Generator[None]:
     now = runtime.clock.now()
     stale = now - timedelta(seconds=runtime.rules.stale_seconds)
     unsent = runtime.home.outbox.list_unsent(stale, _BATCH)
-    for utterance in unsent:
-        queue_turn_utterance(runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")
-    return len(unsent)
+    if len(unsent) == _BATCH:
+        unsent = runtime.home.outbox.list_unsent(stale, _MOST)
+    for start in range(0, len(unsent), _BATCH):
+        batch = unsent[start : start + _BATCH]
+        runtime.home.deliveries.send_batch(
+            utterance_queue_message(each, again=f"-{int(now.timestamp())}") for each in batch
+        )
+        swept.resent += len(batch)
+        yield
+
+
+def _decide_approvals(runtime: Runtime, swept: SweepResult) -> Generator[None]:
+    swept.approvals = sweep_approvals(runtime)
+    yield from ()
+
+
+def _return_budgets(runtime: Runtime, swept: SweepResult) -> Generator[None]:
+    swept.returned = runtime.home.budgets.return_unspent(runtime.clock.now())
+    yield from ()
 
 
 def sweep_due_items(runtime: Runtime) -> int:

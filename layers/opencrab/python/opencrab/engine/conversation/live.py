@@ -181,7 +181,7 @@ def session_turn_change(runtime: Runtime, turn_id: str, status: str) -> TurnMove
 
 def session_line_in_feed_entry(entry: FeedEntry) -> Line | None:
     """Return the line in a feed entry, or None if the entry is no line."""
-    return Line.model_validate_json(entry.body) if entry.kind == "line" else None
+    return Line.from_stored(entry.body) if entry.kind == "line" else None
 
 
 @dataclass

@@ -103,6 +103,7 @@ def _metadata(line: Line) -> dict[str, Any]:
         "speakerName": line.speaker_name,
         "fromAgent": line.from_agent,
         "messageId": line.message_id,
+        "replyTo": line.reply_to,
         "images": (line.data or {}).get("images") if line.kind is LineKind.SPEECH else None,
     }
     return {name: value for name, value in found.items() if value is not None}

@@ -159,7 +159,7 @@ class _Search:
             ):
                 gone.append(fact)
             elif earlier != memory.earlier:
-                reworded.append(fact.with_body(memory.replaced(earlier=earlier)))
+                reworded.append(fact.with_erased_body(memory.replaced(earlier=earlier)))
         return gone, reworded
 
     def _core(self, gone: set[str]) -> None:
@@ -175,7 +175,7 @@ class _Search:
         )
         bare = without_forgotten_learning_pins(mind.replaced(core=core), self._found.traces.ids)
         if bare != mind:
-            self._kept.changes.append(stored.with_body(bare))
+            self._kept.changes.append(stored.with_erased_body(bare))
 
     def _goals(self) -> None:
         if not self._own or self._found.wish.scope is ErasureScope.MEMORY:
@@ -276,7 +276,7 @@ class _Search:
             known = fact.read(CompactionState)
             bare = known.without_summaries(summaries)
             if bare != known:
-                self._kept.changes.append(fact.with_body(bare))
+                self._kept.changes.append(fact.with_erased_body(bare))
 
     def _experiences(self) -> None:
         """Plan the removal of experiences; for a person also of those merged into theirs."""
@@ -313,7 +313,7 @@ class _Search:
             bare = self._without(impression)
             if bare == impression:
                 continue
-            change = fact.removed() if bare is None else fact.with_body(bare)
+            change = fact.removed() if bare is None else fact.with_erased_body(bare)
             about_person = self._found.wish.scope is ErasureScope.PERSON
             (self._kept.sources if about_person else self._kept.changes).append(change)
             if bare is None:
@@ -358,13 +358,13 @@ class _Search:
             if self._means(turns=(told.turn_id,), session_id=told.session_id, times=(told.at,)):
                 self._kept.changes.append(fact.removed())
             elif (bare_signals := told.without(gone)) != told:
-                self._kept.changes.append(fact.with_body(bare_signals))
+                self._kept.changes.append(fact.with_erased_body(bare_signals))
         for fact in self._all(EVIDENCE) if gone else ():
             kept: ClosedEvidence | Evidence
             kept = fact.read(ClosedEvidence) if fact.id == STANDING else fact.read(Evidence)
             bare = kept.without(gone)
             if bare != kept:
-                self._kept.changes.append(fact.with_body(bare))
+                self._kept.changes.append(fact.with_erased_body(bare))
         self._kept.changes += close_changes(self._facts, self._runtime.clock, self._agent_id, gone)
 
     def _skills(self) -> None:

@@ -81,7 +81,7 @@ def _beliefs(
         evidence = tuple(each for each in belief.evidence if not means(each, turns=(each,)))
         if evidence != belief.evidence:
             belief = belief.replaced(evidence=evidence)
-            kept.changes.append(fact.with_body(belief))
+            kept.changes.append(fact.with_erased_body(belief))
         yield belief
 
 
@@ -106,7 +106,7 @@ def _tests(
         )
     }
     if gone:
-        kept.changes.append(stored.with_body(tests.without(*gone)))
+        kept.changes.append(stored.with_erased_body(tests.without(*gone)))
 
 
 def _peers(
@@ -124,7 +124,7 @@ def _peers(
         last = "" if touched else peer.last_session
         bare = peer.replaced(interests=interests, last_session=last)
         if bare != peer:
-            kept.changes.append(fact.with_body(bare))
+            kept.changes.append(fact.with_erased_body(bare))
         yield bare
 
 
@@ -195,7 +195,7 @@ def _signs(
         spoke={name: at for name, at in signs.spoke.items() if not means(name, times=(at,))},
     )
     if after != signs:
-        kept.changes.append(stored.with_body(after))
+        kept.changes.append(stored.with_erased_body(after))
 
 
 def _schedules(facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs) -> None:

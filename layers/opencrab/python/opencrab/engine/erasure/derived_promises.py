@@ -61,7 +61,7 @@ def _board(
     }
     bare = board.without(gone | affected)
     if bare != board:
-        yield stored.with_body(bare)
+        yield stored.with_erased_body(bare)
 
 
 def _outcomes(facts: Documents, agent_id: str, means: IsAffected) -> Iterator[Document]:
@@ -90,4 +90,4 @@ def _outcomes(facts: Documents, agent_id: str, means: IsAffected) -> Iterator[Do
                 agent_ids=outcome.agent_ids,
                 at=outcome.at,
             )
-            yield fact.with_body(bare).replaced(version=0)
+            yield fact.with_erased_body(bare).replaced(version=0)

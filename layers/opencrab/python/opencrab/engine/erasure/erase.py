@@ -251,7 +251,7 @@ def _plan_erasure(
     kept = [data_derived_from_erased(runtime, found, each) for each in found.agents()]
     for each in kept:
         found.beside.update(dict.fromkeys(turn for turn in each.turns if turn))
-    find_lines_repeating_erased(runtime.home, found, trail.checked)
+    find_lines_repeating_erased(runtime.home, found)
     return _Plan(found, kept, tuple(uploads_to_erase(runtime.home.facts, found)))
 
 
@@ -329,6 +329,8 @@ def _steps(facts: Documents, plan: _Plan, erasing: TurnErasure) -> Iterator[Step
 def _members_to_forget(facts: Documents, found: DataToErase) -> Iterator[Step]:
     """Yield the removal of a person from members of sessions, or of all members with a session."""
     wish = found.wish
+    if wish.scope in {ErasureScope.MEMORY, ErasureScope.PERIOD}:
+        return
     for session_id, access in access_of_sessions(facts, found.sessions).items():
         everybody = wish.scope is ErasureScope.EVERYTHING or (
             wish.scope is ErasureScope.SESSION and session_id == wish.id
@@ -366,9 +368,6 @@ def _sessions_to_strip(found: DataToErase) -> Iterator[str]:
     """Yield the ids of sessions whose name, theme or creator must be erased."""
     wish = found.wish
     for session in found.sessions.values():
-        bare = session.without_opening_words()
-        if session == bare:
-            continue
         meant = {
             ErasureScope.MEMORY: False,
             ErasureScope.EVERYTHING: True,
@@ -376,7 +375,8 @@ def _sessions_to_strip(found: DataToErase) -> Iterator[str]:
             ErasureScope.PERSON: session.created_by == wish.id,
             ErasureScope.PERIOD: wish.covers(session.created_at),
         }[wish.scope]
-        if meant or found.repeated_in(session.name or "", session.theme):
+        is_concerned = meant or found.repeated_in(session.name or "", session.theme)
+        if is_concerned and session != session.without_opening_words():
             yield session.id
 
 

@@ -15,7 +15,7 @@ from opencrab.domain.erasure.fingerprint import ErasureFingerprints
 from opencrab.domain.erasure.request import ErasureRequest, LineRange
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Value
-from opencrab.engine.erasure.checked_lines import CheckedLines
+from opencrab.engine.erasure.checked_text import CheckedText
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.paging import all_pages
 
@@ -56,7 +56,7 @@ class ErasureProgress:
     after: str | None = None
     whole: bool = False
     clean: bool = True
-    checked: CheckedLines = field(default_factory=CheckedLines)
+    checked: CheckedText = field(default_factory=CheckedText)
 
     def next_round(self) -> None:
         """Begin a new pass through all sessions."""

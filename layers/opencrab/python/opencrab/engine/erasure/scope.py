@@ -26,7 +26,7 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.learning.signals import SIGNALS
 from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.erasure.checked_lines import CheckedLines
+from opencrab.engine.erasure.checked_text import CheckedText
 from opencrab.engine.erasure.progress import ErasureProgress, add_erased_lines, erased_line_ranges
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
@@ -69,6 +69,7 @@ class DataToErase:
     whole: bool = True
     said: dict[str, datetime] = field(default_factory=dict)
     said_by_others: dict[str, datetime] = field(default_factory=dict)
+    checked: CheckedText = field(default_factory=CheckedText)
 
     def all_lines(self) -> dict[str, dict[int, tuple[str, ...]]]:
         """Return the requested and the repeating lines."""
@@ -106,7 +107,7 @@ def find_data_to_erase(
     The search continues after the last session in `trail`, and stops after the session in which the
     time is over.
     """
-    found = DataToErase(wish, agent_id, traces=trail.traces)
+    found = DataToErase(wish, agent_id, traces=trail.traces, checked=trail.checked)
     if wish.scope is ErasureScope.PERSON and wish.id is not None:
         found.traces.add_name(wish.id)
         impression = runtime.home.facts.get(agent_id, IMPRESSION, wish.id)
@@ -127,14 +128,14 @@ def find_data_to_erase(
     return found
 
 
-def find_lines_repeating_erased(home: Home, found: DataToErase, checked: CheckedLines) -> None:
+def find_lines_repeating_erased(home: Home, found: DataToErase) -> None:
     """Find the lines by which agents repeat erased data, and their turns.
 
     Lines of other people in their own words are not erased.
     """
     if found.wish.scope is ErasureScope.EVERYTHING or not found.whole:
         return
-    for session_id, line in _lines_to_check(home, found, checked):
+    for session_id, line in _lines_to_check(home, found):
         known = found.lines.get(session_id, {})
         if not line.from_agent or line.is_erased or line.sequence in known:
             continue
@@ -158,22 +159,20 @@ def documents_to_check(
         return
     if kind == SIGNALS:
         words = type(words)(words.ids, ())
-    for fact_id in home.eraser.scan.documents(agent_id, kind, words):
+    for fact_id in found.checked.documents_to_check(home.eraser.scan, agent_id, kind, words):
         fact = home.facts.get(agent_id, kind, fact_id)
         if fact is not None:
             yield fact
 
 
-def _lines_to_check(
-    home: Home, found: DataToErase, checked: CheckedLines
-) -> Iterator[tuple[str, Line]]:
+def _lines_to_check(home: Home, found: DataToErase) -> Iterator[tuple[str, Line]]:
     """Yield lines with their sessions: those that can repeat erased data, or else all."""
     words = None if found.lines else found.traces.stored_text_filter()
     if words is None or home.eraser.scan is None:
         for session_id in found.sessions:
             yield from ((session_id, line) for line in _lines_of(home.journal, session_id))
     else:
-        yield from checked.lines_to_check(home.eraser.scan, found.sessions, words)
+        yield from found.checked.lines_to_check(home.eraser.scan, found.sessions, words)
 
 
 def _sessions(

@@ -34,9 +34,9 @@ from opencrab.domain.value import Unit, Value
 from opencrab.engine.insight.memory_analytics import memory_effect_for_analytics
 from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, analytics_of_skill
 from opencrab.engine.learning import changes, memory_holdout
-from opencrab.engine.learning.measures import Measure, model_name_for_evidence
+from opencrab.engine.learning.measures import Measure, model_name_for_evidence, text_times_of_skills
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import StoredEvidence, load_learning_data
+from opencrab.ports.learning import StoredEvidence, load_current_learning_data
 
 DECISIONS = 10
 """Most decisions of one experiment, the newest."""
@@ -181,7 +181,7 @@ def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pin
         runtime,
         agent_id,
         subject,
-        lambda name: changes.pin_learned_subject(runtime.home, agent_id, name),
+        lambda name: changes.pin_learned_subject(runtime, agent_id, name),
     )
     return Pinned(subject=subject, pinned=True)
 
@@ -226,7 +226,10 @@ class _Table:
     def of(cls, runtime: Runtime, agent_id: str, mind: AgentState) -> "_Table":
         facts = runtime.home.facts
         decided = changes.page_of_adjustments(facts, agent_id, limit=MOST_CHANGES)
-        return cls(runtime, agent_id, mind, load_learning_data(facts, agent_id), decided)
+        page = facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)
+        worded = text_times_of_skills(fact.read(AcquiredSkill) for fact in page)
+        known = load_current_learning_data(facts, agent_id, runtime.clock.now(), worded)
+        return cls(runtime, agent_id, mind, known, decided)
 
     def skills(self) -> Iterator[Experiment]:
         """Yield skills on trial and skills that wait for a trial."""

@@ -23,7 +23,7 @@ from opencrab.engine.learning.measures import (
     recent_learning_signals,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import load_learning_data
+from opencrab.ports.learning import load_current_learning_data
 
 _DAY = timedelta(days=1)
 
@@ -125,7 +125,7 @@ def usage_analytics(runtime: Runtime, agent_id: str, period: Period) -> UsageAna
     agent = runtime.home.agents.get(agent_id).agent
     now, counts = runtime.clock.now(), dict[str, dict[str, int]]()
     tallies = _adding(read_learning_tallies(runtime, agent_id, period), period, now, counts)
-    learned = load_learning_data(runtime.home.facts, agent_id)
+    learned = load_current_learning_data(runtime.home.facts, agent_id, now)
     found = analyze_calls_of_period(tallies, learned.evidence, period=period, now=now)
     begun = max(agent.created_at, found.since or agent.created_at)
     turns = recent_learning_signals(runtime, agent_id, begun)
@@ -149,13 +149,14 @@ def llm_analytics(
 ) -> LlmAnalytics:
     """Return cost, quality and recommendations for an agent's models; raises NotFound."""
     agent = runtime.home.agents.get(agent_id).agent
-    learned = load_learning_data(runtime.home.facts, agent_id)
+    facts, now = runtime.home.facts, runtime.clock.now()
+    learned = load_current_learning_data(facts, agent_id, now)
     turns = recent_learning_signals(runtime, agent_id)
     found = analyze_calls_of_period(
         read_learning_tallies(runtime, agent_id, period),
         learned.evidence,
         period=period,
-        now=runtime.clock.now(),
+        now=now,
         group_by=group_by,
         focus=focus,
         choices={
@@ -167,7 +168,7 @@ def llm_analytics(
         agent_id=agent_id,
         as_of=learned.as_of or None,
         analysis=found,
-        weeks=_qualities(judge_turns_for_learning(runtime.home.facts, agent_id, turns)),
+        weeks=_qualities(judge_turns_for_learning(facts, agent_id, turns)),
         weeks_since=turns.since,
         calibration={
             model: self_grade_calibration_curve(bins)

@@ -13,7 +13,7 @@ from opencrab.domain.value import Unit, Value
 from opencrab.engine.learning.measures import LITTLE, Measure, learning_effect_in_points
 from opencrab.engine.memory.reading import GraphCursor, memory_knowledge_graph
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import load_learning_data
+from opencrab.ports.learning import load_current_learning_data
 
 MOST_USELESS = 50
 """Most useless memories that are listed."""
@@ -110,7 +110,7 @@ def compute_memory_analytics(
     """Return the statistics of an agent's memory and the cursor in its graph; raises NotFound."""
     mind = runtime.home.agents.get(agent_id).mind
     web, on = _web(runtime, agent_id, place, limit)
-    learned = load_learning_data(runtime.home.facts, agent_id)
+    learned = load_current_learning_data(runtime.home.facts, agent_id, runtime.clock.now())
     found = MemoryAnalytics(
         agent_id=agent_id,
         as_of=learned.as_of or None,

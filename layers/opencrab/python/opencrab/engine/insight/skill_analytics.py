@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.insight.skill_title import learned_skill_title
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
     STOPPED,
@@ -23,9 +24,10 @@ from opencrab.engine.learning.measures import (
     Measure,
     iso_review_week,
     learning_effect_in_points,
+    text_times_of_skills,
 )
-from opencrab.ports.home import Home
-from opencrab.ports.learning import load_learning_data
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.learning import load_current_learning_data
 
 MOST_CHANGES = 500
 """Most changes that are read for the results by week, the newest."""
@@ -51,6 +53,7 @@ class MeasuredSkill(Value):
     """
 
     name: str
+    title: str
     status: SkillStatus
     waits: bool
     source_type: SourceType
@@ -86,13 +89,13 @@ class SkillAnalytics(Value):
     reason: str | None
 
 
-def skill_analytics(home: Home, trials: TrialSettings, agent_id: str) -> SkillAnalytics:
+def skill_analytics(runtime: Runtime, agent_id: str) -> SkillAnalytics:
     """Return the statistics of an agent's acquired skills; raises NotFound."""
-    mind = home.agents.get(agent_id).mind
-    facts = home.facts
+    mind, now = runtime.home.agents.get(agent_id).mind, runtime.clock.now()
+    facts, trials = runtime.home.facts, runtime.rules.trials
     kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
     page = facts.page(agent_id, ADJUSTMENT, limit=MOST_CHANGES, newest_first=True)
-    learned = load_learning_data(facts, agent_id)
+    learned = load_current_learning_data(facts, agent_id, now, text_times_of_skills(kept))
     measured = [analytics_of_skill(skill, learned.evidence, mind, trials) for skill in kept]
     return SkillAnalytics(
         agent_id=agent_id,
@@ -113,6 +116,7 @@ def analytics_of_skill(
     on_trial = skill.status is SkillStatus.CANDIDATE
     return MeasuredSkill(
         name=skill.name,
+        title=learned_skill_title(skill.name, skill.description),
         status=skill.status,
         waits=skill.waits,
         source_type=skill.source_type,

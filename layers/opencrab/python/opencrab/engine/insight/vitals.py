@@ -98,7 +98,7 @@ def agent_vitals_for_insight(
         open_approvals=_open_approvals(runtime.home.facts, agent_id),
         open_goals=len(profile.mind.agenda.open),
         goal_slots=OPEN_GOALS,
-        next_beat_at=signs.next_beat_at if signs is not None and signs.has_next_heartbeat else None,
+        next_beat_at=None if signs is None else signs.coming_beat_at,
         beats=0 if signs is None else signs.beats,
         in_vain=in_vain,
         warning=in_vain >= runtime.rules.autonomy.warn_after,

@@ -31,7 +31,7 @@ from opencrab.engine.models.preferences import (
 from opencrab.engine.models.price_list import model_price_on_day
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
-from opencrab.ports.learning import load_learning_data
+from opencrab.ports.learning import load_current_learning_data
 from opencrab.ports.models.model import Models, ProviderDirectory
 from opencrab.ports.paging import paginate
 from opencrab.ports.usage.ledger import UsageLedger
@@ -120,7 +120,7 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
     if since is None:
         since = insight_calls_listed_since(runtime, until, usage_tally_day(agent.created_at))
     meant = _resolve_replacements(runtime.models, runtime.directory, aliases)
-    learned = load_learning_data(runtime.home.facts, agent_id)
+    learned = load_current_learning_data(runtime.home.facts, agent_id, until)
     rows = _rows(runtime.home.usage, agent_id, since, until)
     found = compute_what_if_costs(
         islice(rows, MOST_ROWS), meant, _prices(runtime.home.facts, meant)

@@ -18,8 +18,8 @@ from opencrab.engine.installation.work_checks import agents_checked_in_installat
 from opencrab.engine.models.effective_choice import effective_models
 from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.models.model import ModelInfo, ProviderState
-from opencrab.ports.models.readiness import ProviderHealth
+from opencrab.ports.models.model import ModelInfo
+from opencrab.ports.models.readiness import ProviderHealth, ProviderState
 
 WAIT_SECONDS = 1.8
 """How long providers may take; less than the deadline of all checks."""

@@ -1,14 +1,14 @@
 """Aggregation of turn signals into evidence by day, and of closed days into one total."""
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.identifier import new_ulid
-from opencrab.domain.learning.aggregate import gather_evidence
+from opencrab.domain.learning.aggregate import compute_evidence
 from opencrab.domain.learning.evidence import (
     EVIDENCE,
     RECALLED_DAYS,
@@ -18,7 +18,6 @@ from opencrab.domain.learning.evidence import (
 )
 from opencrab.domain.learning.evidence_retention import (
     RECALLED,
-    RECALLED_A_DAY,
     UNSEEN,
     models_last_seen_in_evidence,
     trim_evidence,
@@ -29,7 +28,7 @@ from opencrab.domain.learning.review_period import (
     last_ended_review_day,
     review_day_midnight,
 )
-from opencrab.domain.learning.reward import TurnOpinion, turn_feedback_opinions
+from opencrab.domain.learning.reward import turn_feedback_opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.ports.clock import Clock
@@ -257,38 +256,6 @@ def evidence_by_day(
     said = turn_feedback_opinions(_experiences(home.facts, agent_id, review_day_midnight(first)))
     grades = _grades(home.usage, agent_id, review_day_midnight(first) - _BEFORE) if graded else {}
     return compute_evidence(signals, said, grades, ended=ended, worded=worded)
-
-
-def compute_evidence(
-    found_signals: Iterable[TurnSignals],
-    said: Sequence[TurnOpinion],
-    grades: Mapping[str, float],
-    *,
-    ended: date,
-    worded: Mapping[str, datetime],
-) -> dict[date, Evidence]:
-    """Compute the evidence of each day up to `ended` from signals, feedback and grades.
-
-    Measurements of a skill from before it got its current text (`worded`) are dropped.
-    """
-    signals = tuple(_of_these_words(each, worded) for each in found_signals)
-    found: dict[date, Evidence] = {}
-    for day in sorted({each.at.date() for each in signals}):
-        if day <= ended:
-            same = tuple(each for each in signals if each.at.date() == day)
-            later = tuple(each for each in signals if each.at.date() > day)
-            found[day] = trim_evidence(gather_evidence(same, said, grades, later), RECALLED_A_DAY)
-    return found
-
-
-def _of_these_words(signals: TurnSignals, worded: Mapping[str, datetime]) -> TurnSignals:
-    """Return signals without skills that had another text at that time."""
-
-    def same(name: str) -> bool:
-        return name not in worded or worded[name] <= signals.at
-
-    given, held = tuple(filter(same, signals.given)), tuple(filter(same, signals.held))
-    return signals.replaced(given=given, held=held)
 
 
 def _signals(facts: Documents, agent_id: str, since: datetime) -> Iterator[TurnSignals]:

@@ -148,10 +148,11 @@ def roll_back_mix(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -
     return log_learning_change(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
 
 
-def pin_learned_subject(home: Home, agent_id: str, subject: str) -> AgentState:
+def pin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> AgentState:
     """Pin a subject, so that evidence does not change it; raises Invalid, NotFound, Conflict."""
-    named = find_experiment_subject(home.facts, agent_id, subject)
-    return _change_mind(home, agent_id, lambda mind: with_learned_pin(mind, named))
+    facts, now = runtime.home.facts, runtime.clock.now()
+    named = find_experiment_subject(facts, agent_id, subject, now)
+    return _change_mind(runtime.home, agent_id, lambda mind: with_learned_pin(mind, named))
 
 
 def unpin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> AgentState:
@@ -172,8 +173,8 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
     Raises Invalid, NotFound, and Conflict if no experiment runs.
     """
     require_agent_able_to_learn(runtime.home.agents, agent_id)
-    named, now = find_experiment_subject(runtime.home.facts, agent_id, subject), runtime.clock.now()
-    facts = runtime.home.facts
+    facts, now = runtime.home.facts, runtime.clock.now()
+    named = find_experiment_subject(facts, agent_id, subject, now)
     if named.kind is AdjustmentKind.SKILL:
         before: dict[str, Any] = {"status": SkillStatus.CANDIDATE.value}
         after: dict[str, Any] = {"status": SkillStatus.ACTIVE.value}

@@ -3,7 +3,7 @@
 All reads are bounded: daily tallies instead of single calls, and only the newest turns.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,6 +16,7 @@ from opencrab.domain.learning.reward import turn_feedback_opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
 from opencrab.domain.learning.treatment_effect import SkillEffect
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import Period
 from opencrab.domain.value import Unit, Value
@@ -97,6 +98,11 @@ def judge_turns_for_learning(
     page = facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
     lived = sorted((fact.read(Experience) for fact in page), key=lambda each: each.at)
     return learning_rewards_of_turns(turns.signals, turn_feedback_opinions(lived))
+
+
+def text_times_of_skills(skills: Iterable[AcquiredSkill]) -> dict[str, datetime]:
+    """Return when each skill got its current text, where that is known."""
+    return {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}
 
 
 def learning_candidate_models(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:

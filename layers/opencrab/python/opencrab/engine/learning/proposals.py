@@ -35,7 +35,7 @@ from opencrab.engine.learning.measures import learning_candidate_models
 from opencrab.engine.learning.nightly.models import apply_mix
 from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import load_learning_data
+from opencrab.ports.learning import load_current_learning_data
 
 FRESH = timedelta(days=30)
 """Time for which a proposal can be followed; after that its evidence is too old."""
@@ -112,9 +112,8 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange
                 f"alias {alias!r} may no longer be selected, or now names another model",
                 cure="wait for the next nightly run",
             )
-    then = regression_baseline(
-        load_learning_data(runtime.home.facts, agent_id).evidence, name, models.values()
-    )
+    known = load_current_learning_data(runtime.home.facts, agent_id, runtime.clock.now())
+    then = regression_baseline(known.evidence, name, models.values())
     watched = made.replaced(evidence={**made.evidence, "then": then})
     return LearningChange(watched, apply_mix(name, made.before, made.after))
 

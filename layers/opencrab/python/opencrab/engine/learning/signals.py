@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from operator import attrgetter
 
 from opencrab.domain.access.authority import does_authority_taint_reader
 from opencrab.domain.conversation.message import Line, LineKind
@@ -310,7 +311,7 @@ def _before(work: TurnWork, trigger: Line) -> tuple[Line | None, str]:
     """Return the speaker's previous message, and the id of the turn that answered it or ""."""
     agent_id, earlier = work.turn.agent_id, None
     answered: dict[int, str] = {}
-    for line in sorted(work.history, key=lambda line: line.sequence):
+    for line in sorted(work.history, key=attrgetter("sequence")):
         if line.sequence >= trigger.sequence:
             break
         if line.speaker_id == agent_id and line.turn_id and line.group_line:

@@ -276,7 +276,7 @@ def memory_embedding_reservation(info: ModelInfo, texts: tuple[str, ...]) -> Mic
     if info.price is None:
         raise Invalid(
             f"the price of model {info.name!r} is unknown, so it may not be used",
-            cure="set it in config/pricing.toml, or choose another model",
+            cure=f"set llm.providers.{info.provider}.usd_per_million, or choose another model",
         )
     tokens = sum(len(text.encode("utf-8", "surrogatepass")) + _PER_TEXT for text in texts)
     return info.price.reservation(

@@ -14,10 +14,12 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, U
 from opencrab.domain.models.preferences import PRICES, DatedPrice, Preferences, ProviderChange
 from opencrab.domain.models.price_check import Fall, classify_model_prices
 from opencrab.domain.models.routing import LlmConfig
+from opencrab.engine.models.sampling import require_sampling_of_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.secrets import Secrets
-from opencrab.ports.models.model import Models, ProviderDirectory, ProviderState
+from opencrab.ports.models.model import Models, ProviderDirectory
 from opencrab.ports.models.preferences import PreferenceStore, StoredPreferences
+from opencrab.ports.models.readiness import ProviderState
 
 ATTEMPTS = 20
 """The most tries of a change without an expected version, while others change it as well."""
@@ -62,7 +64,7 @@ def change_model_aliases(
         require_directory_of_models(runtime.directory).check(Preferences(aliases=kept))
         return old.replaced(aliases=kept)
 
-    return _change(runtime, alter, version)
+    return change_model_preferences(runtime, alter, version)
 
 
 def change_model_fallback(
@@ -90,7 +92,7 @@ def change_model_fallback(
             seen[model] = reference
         return old.replaced(fallback=chain)
 
-    return _change(runtime, alter, version)
+    return change_model_preferences(runtime, alter, version)
 
 
 def change_model_provider(
@@ -124,17 +126,17 @@ def change_model_provider(
         return old.replaced(providers={**old.providers, name: change})
 
     # The new address comes first: until its key is kept, the seal holds the old one back.
-    saved = _change(runtime, alter, version)
+    saved = change_model_preferences(runtime, alter, version)
     if not key:
         return saved
     try:
-        _keep_key(runtime.secrets, known.key_name, key)
+        keep_provider_key(runtime.secrets, known.key_name, key)
     except OpenCrabError:
         _take_back(runtime.home.preferences, runtime.models, name, before, saved)
         raise
     # A worker that looked in between learns of the key by a newer version; anybody's will do.
     with suppress(Conflict):
-        _change(runtime, lambda preferences: preferences, None)
+        change_model_preferences(runtime, lambda preferences: preferences, None)
     return current_model_preferences(runtime)
 
 
@@ -185,7 +187,7 @@ def change_model_price_preferences(
             )
         return old.replaced(prices=kept)
 
-    return _change(runtime, alter, version), refused
+    return change_model_preferences(runtime, alter, version), refused
 
 
 def resolve_model_reference(
@@ -239,6 +241,7 @@ def require_usable_models_of_agent(models: Models, config: LlmConfig, model: str
                 field=field,
                 cure="use a model that runs on your own machines, or set private to false",
             )
+    require_sampling_of_agent(models, config, model)
     aliases = models.routing.aliases
     for place, name in enumerate(config.selectable or ()):
         if name not in aliases:
@@ -249,7 +252,9 @@ def require_usable_models_of_agent(models: Models, config: LlmConfig, model: str
             )
 
 
-def _change(runtime: Runtime, alter: Alter, version: int | None) -> StoredPreferences:
+def change_model_preferences(
+    runtime: Runtime, alter: Alter, version: int | None
+) -> StoredPreferences:
     """Save what `alter` makes of the preferences; repeat it after a concurrent change."""
     attempts = ATTEMPTS if version is None else 1
     while True:
@@ -369,7 +374,8 @@ def _take_back(
         models.refresh(again.version)
 
 
-def _keep_key(secrets: Secrets | None, name: str, key: str) -> None:
+def keep_provider_key(secrets: Secrets | None, name: str, key: str) -> None:
+    """Store a provider's key; raises Unavailable if this process cannot."""
     if secrets is None:
         raise Unavailable(
             f"this process cannot store the secret {name!r}",

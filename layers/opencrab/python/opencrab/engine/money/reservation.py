@@ -15,7 +15,7 @@ def model_call_reservation(info: ModelInfo, request: ChatRequest, body: bytes) -
     if info.price is None:
         raise Invalid(
             f"the price of model {info.name!r} is unknown, so it may not be used",
-            cure="set it in config/pricing.toml, or choose another model",
+            cure=f"set llm.providers.{info.provider}.usd_per_million, or choose another model",
         )
     return info.price.reservation(
         request_tokens=_most_request_tokens(info, request, body),

@@ -6,7 +6,7 @@ from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.conversation.message import Audience, Line, LineKind, Utterance
+from opencrab.domain.conversation.message import REPLY_TO, Audience, Line, LineKind, Utterance
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.turn.action import (
@@ -316,7 +316,8 @@ def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, 
     lines: list[Line] = []
     for effect in record.result.side_effects:
         if isinstance(effect, SpeechSent):
-            lines.append(work.line(LineKind.SPEECH, truncate_turn_message(effect.text)))
+            said = truncate_turn_message(effect.text)
+            lines.append(work.line(LineKind.SPEECH, said, **_reply(effect)))
         elif isinstance(effect, InnerVoiceNoted):
             text = truncate_turn_message(effect.text)
             lines.append(work.line(LineKind.INNER_VOICE, text, audience=Audience.SELF))
@@ -335,6 +336,12 @@ def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, 
     return tuple(lines)
 
 
+def _reply(speech: SpeechSent) -> dict[str, Any]:
+    """Return the detail of a line that says which line it replies to; {} if to none."""
+    answered = speech.reply_to
+    return {} if answered is None else {"data": {REPLY_TO: answered.sequence}}
+
+
 def _guidance_line(work: TurnWork, effect: GuidanceGiven) -> Line:
     """Return the line of a facilitator's guidance, which only agents read.
 
@@ -345,12 +352,14 @@ def _guidance_line(work: TurnWork, effect: GuidanceGiven) -> Line:
 
 
 def _utterances(work: TurnWork, result: ActionResult, *, ends: bool) -> tuple[Utterance, ...]:
-    spoken = [effect.text for effect in result.side_effects if isinstance(effect, SpeechSent)]
+    spoken = [effect for effect in result.side_effects if isinstance(effect, SpeechSent)]
     made: list[Utterance] = []
-    for place, text in enumerate(spoken, 1):
+    for place, speech in enumerate(spoken, 1):
         ordinal = work.transcript.speeches + len(made)
         closes = ends and place == len(spoken)
-        made.extend(work.utterance(truncate_turn_message(text), ordinal, closes=closes))
+        told: dict[str, Any] = {"reply_to": speech.reply_to.sent_as} if speech.reply_to else {}
+        text = truncate_turn_message(speech.text)
+        made.extend(work.utterance(text, ordinal, closes=closes, **told))
     return tuple(made)
 
 

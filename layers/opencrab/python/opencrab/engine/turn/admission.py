@@ -10,6 +10,7 @@ from opencrab.domain.access.authority import Authority, Source, does_authority_t
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import (
     QUOTES,
+    SENT_AS,
     Audience,
     Instruction,
     Line,
@@ -214,7 +215,8 @@ def _line(session_id: str, message_id: str, message: Message, now: datetime) -> 
 
 def _data(message: Message) -> dict[str, Any]:
     quoted = message.metadata.get(QUOTES)
-    return message.attachments() | ({QUOTES: [quoted]} if quoted else {})
+    known = message.attachments() | ({QUOTES: [quoted]} if quoted else {})
+    return known | ({SENT_AS: message.sent_as} if message.sent_as else {})
 
 
 def admit_turn_for_due_item(runtime: Runtime, item: DueItem) -> None:

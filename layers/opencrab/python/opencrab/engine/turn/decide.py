@@ -107,7 +107,8 @@ def _ask_next_model(work: TurnWork, step_state: StepState) -> int | None:
         models, use, look.basis, work.transcript.choices, context.task_type.value
     )
     listed = router.fallback_models(models, leader, work.profile.agent)
-    manner = models.routing.call_options(use)
+    own = work.profile.agent.llm.sampling.get(use)
+    manner = models.routing.call_options(use).with_sampling(own)
     # Read once: after the wait the call is made at once.
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:

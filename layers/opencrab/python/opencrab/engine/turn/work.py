@@ -28,7 +28,7 @@ from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptInputs
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 from opencrab.ports.turn.journal import StepState, TurnChange
-from opencrab.ports.turn.queue import Queue
+from opencrab.ports.turn.queue import BatchedMessage, Queue
 
 CARRIED = 6
 """The number of pure results at which they are saved; below it they wait for the next change."""
@@ -311,11 +311,14 @@ class TurnWork:
         """Return the utterance of a text for the turn's channel, or `to` another one.
 
         () if the turn has no channel, as for clients that fetch answers themselves. A turn's first
-        utterance, be it speech or an approval request, answers those who wait.
+        utterance, be it speech or an approval request, answers those who wait; without a `reply_to`
+        in `details` speech there is a reply to the message that caused the turn.
         """
         channel = to or self.turn.channel
         if channel is None:
             return ()
+        if to is None and ordinal == 0:
+            details = {"reply_to": self._message_answered_in_public(), **details}
         at = at or self.runtime.clock.now()
         utterance = Utterance(
             channel=channel,
@@ -335,6 +338,16 @@ class TurnWork:
         )
         return (utterance,)
 
+    def _message_answered_in_public(self) -> str:
+        """Return the message that the turn answers, "" outside of channels of a server.
+
+        Where many speak, the answer shows which message it is for.
+        """
+        place = self.turn.trigger_line
+        if self.session.guild_id is None or not place:
+            return ""
+        return next((line.sent_as for line in self.history if line.sequence == place), "")
+
     @property
     def has_notified_clients(self) -> bool:
         """True if those who wait for this turn were sent a first answer or an approval request."""
@@ -353,8 +366,14 @@ Consequence = TurnConsequence[Runtime, TurnWork]
 
 def queue_turn_utterance(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:
     """Queue an utterance for delivery, in order per target."""
+    message = utterance_queue_message(utterance, again=again)
+    deliveries.send(message.body, group=message.group, deduplication=message.deduplication)
+
+
+def utterance_queue_message(utterance: Utterance, *, again: str = "") -> BatchedMessage:
+    """Return the message that queues an utterance; `again` makes it a new one."""
     target = utterance.channel.target
-    deliveries.send(
+    return BatchedMessage(
         f"{target}\n{utterance.key}",
         group=stable_id("target", target),
         deduplication=f"{utterance.key}{again}",

@@ -8,12 +8,14 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
+from opencrab import __version__
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
@@ -27,6 +29,9 @@ from opencrab.ports.turn.queue import Delivery, Queue
 log = logging.getLogger(__name__)
 
 LONGEST_RETRY_SECONDS = 60
+UPGRADE_SECONDS = 30
+"""How long one call migrates data; the function has 50 seconds, and is called until all is done."""
+
 _IDS = ("turn_id", "agent_id", "session_id")
 _CAUSES = 10
 
@@ -63,9 +68,10 @@ class LambdaLog:
     """Logging as JSON with the ids of the current turn, and the metrics of ended turns.
 
     No line contains anything that a user or an agent said. Metrics are written in the embedded
-    metric format, so that they need no API call: `Turns`, `FailedTurns`, `SpentMicroUsd` and
-    `TurnMilliseconds`, for a turn that makes a summary `CompactionFailures`, `NightFailures` for a
-    nightly run that failed, and `PriceFailures` for a price list that could not be fetched.
+    metric format, so that they need no API call: `SpentMicroUsd` for a turn that paid for models,
+    `CompactionFailures` for a summary that failed, `NightFailures` for a nightly run that failed,
+    and `PriceFailures` for a price list that could not be fetched. CloudWatch bills each metric in
+    hours in which it is sent; how long a turn took and how it ended are in its line of the log.
     """
 
     def __init__(self, service: str, level: int = logging.INFO) -> None:
@@ -86,18 +92,21 @@ class LambdaLog:
         )
         if not turn.status.is_end or turn.ended_at is None:
             return
-        log.info("turn ended: status=%s, attempts=%s", turn.status.value, turn.attempts)
         took = (turn.ended_at - turn.created_at).total_seconds() * 1_000
-        failed = turn.status is TurnStatus.FAILED
-        metrics = EphemeralMetrics(namespace="OpenCrab", service=self._service)
-        metrics.add_metric("Turns", MetricUnit.Count, 1)
-        metrics.add_metric("FailedTurns", MetricUnit.Count, int(failed))
-        metrics.add_metric("SpentMicroUsd", MetricUnit.Count, turn.spent)
-        metrics.add_metric("TurnMilliseconds", MetricUnit.Milliseconds, max(took, 0.0))
-        if turn.trigger is Trigger.COMPACTION:
-            in_vain = turn.status in {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
-            metrics.add_metric("CompactionFailures", MetricUnit.Count, int(in_vain))
-        metrics.flush_metrics()
+        log.info(
+            "turn ended: status=%s, attempts=%s, milliseconds=%.0f, spent_micro_usd=%s",
+            turn.status.value,
+            turn.attempts,
+            max(took, 0.0),
+            turn.spent,
+        )
+        if turn.spent:
+            metrics = EphemeralMetrics(namespace="OpenCrab", service=self._service)
+            metrics.add_metric("SpentMicroUsd", MetricUnit.Count, turn.spent)
+            metrics.flush_metrics()
+        in_vain = turn.status in {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
+        if turn.trigger is Trigger.COMPACTION and in_vain:
+            self.count("CompactionFailures")
 
     def count(self, name: str) -> None:
         """Count one rare event as a metric, which costs only in hours in which it is sent."""
@@ -162,10 +171,14 @@ class Worker:
             return {"batchItemFailures": []}
         return self._batch(event, queue, lambda one: interact(runtime, one))
 
-    def sweep(self, _event: Mapping[str, Any], _context: Any) -> dict[str, int]:
+    def sweep(self, _event: Mapping[str, Any], context: Any) -> dict[str, int]:
         """Run the sweep, which repairs what a crash left and starts what is due."""
+
+        def seconds_left() -> float:
+            return float(context.get_remaining_time_in_millis()) / 1_000
+
         self._lambda_log.set_context()
-        swept = run_autonomy_sweep(self._runtime)
+        swept = run_autonomy_sweep(self._runtime, seconds_left)
         self._beat(self._runtime.clock.now())
         found = vars(swept)
         if any(found.values()):
@@ -173,6 +186,22 @@ class Worker:
                 "sweep finished: %s", ", ".join(f"{name}={count}" for name, count in found.items())
             )
         return found
+
+    def upgrade(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        """Run the data migrations that are left, as `make deploy` asks; `ended` says if all are."""
+        from opencrab.engine.installation.data_migration import (  # noqa: PLC0415 - at a deployment
+            upgrade_data,
+        )
+
+        runtime, dry_run = self._runtime, bool(event["upgrade"].get("dry_run"))
+        self._lambda_log.set_context()
+        done = upgrade_data(
+            runtime.home, runtime.clock, __version__, dry_run=dry_run, seconds=UPGRADE_SECONDS
+        )
+        told = {"ended": done.ended, "before": done.before, "release": done.release}
+        migrations = [asdict(each) for each in done.migrations]
+        log.info("data upgrade: ended=%s, migrations=%s", done.ended, migrations)
+        return {**told, "migrations": migrations}
 
     def _paced(
         self, event: Mapping[str, Any], context: Any, queue: Queue, run: Run

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from operator import attrgetter
 
@@ -17,6 +18,13 @@ PAUSE_SECONDS = 5.0
 """Between two updates: a search does not wait for them, and together lines write less."""
 
 RETRY_SECONDS = 10.0
+REFRESH_SECONDS = 6 * 3_600.0
+"""After which an index of which nothing was told notes how far the feed is. The feed is kept for a
+day: an index that stands before its beginning reads everything again."""
+
+JOIN_SECONDS = 3.0
+"""A large index takes longer to build; it is continued at the next start, as after a crash."""
+
 _AGENTS = 100
 _BATCH = 2_000
 _WAIT_SECONDS = 1.0
@@ -33,12 +41,14 @@ class IndexFollower:
         *,
         pause_seconds: float = PAUSE_SECONDS,
         retry_seconds: float = RETRY_SECONDS,
+        refresh_seconds: float = REFRESH_SECONDS,
     ) -> None:
         self._feed = feed
         self._indexing = indexing
         self._agents = agents
         self._pause_seconds = pause_seconds
         self._retry_seconds = retry_seconds
+        self._refresh_seconds = refresh_seconds
         self._position = feed.position()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="index", daemon=True)
@@ -52,13 +62,16 @@ class IndexFollower:
         self._stopping.set()
 
     def join(self) -> None:
-        """Wait until the thread has ended."""
+        """Wait until the thread has ended, but not for an index that takes long."""
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(JOIN_SECONDS)
 
     def _run(self) -> None:
-        self._until_done(self._catch_up)
+        refresh_at = 0.0
         while not self._stopping.is_set():
+            if time.monotonic() >= refresh_at:
+                self._until_done(self._catch_up)
+                refresh_at = time.monotonic() + self._refresh_seconds
             if self._until_done(self._follow):
                 self._stopping.wait(self._pause_seconds)
 
@@ -90,6 +103,8 @@ class IndexFollower:
                     error.message,
                 )
             except Exception:
+                if self._stopping.is_set():
+                    break
                 log.exception("cannot update the search index, retrying: after=%s", self._position)
             self._stopping.wait(self._retry_seconds)
         return False

@@ -22,10 +22,6 @@ from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep, sweep_due_items
-from opencrab.engine.learning.nightly.schedule import (
-    send_learning_reviews_by_sessions,
-    send_nightly_learning_reviews,
-)
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import is_turn_delivery_suspect, run_turn
@@ -40,7 +36,7 @@ from opencrab.ports.turn.queue import Delivery
 log = logging.getLogger(__name__)
 
 WORKERS = 32
-SWEEP_SECONDS = 60.0
+SWEEP_SECONDS, FIRST_SWEEP_SECONDS = 60.0, 1.0
 _SWEEPS_AN_HOUR = 60
 _POLL_SECONDS = 1.0
 _RETRY_SECONDS = 2
@@ -328,12 +324,21 @@ class Runner:
 
         return run_nightly_review(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
 
-    def _nightfall(self) -> None:
-        """Queue nightly reviews when a day is over, and then update the prices."""
-        if not send_nightly_learning_reviews(self._runtime) or self._price is None:
-            return
+    def _queue_reviews(self, *, by_sessions: bool) -> bool:
+        """Queue nightly reviews when a day is over; returns True if there were any."""
+        from opencrab.engine.learning.nightly.schedule import (  # noqa: PLC0415 - after first answers
+            send_learning_reviews_by_sessions,
+            send_nightly_learning_reviews,
+        )
+
+        sent = send_nightly_learning_reviews(self._runtime)
+        if by_sessions:
+            send_learning_reviews_by_sessions(self._runtime)
+        return sent > 0
+
+    def _update_prices(self, price: Callable[[Runtime], int]) -> None:
         try:
-            self._price(self._runtime)
+            price(self._runtime)
         except OpenCrabError as error:
             log.warning(
                 "cannot update model prices, keeping the current ones: error=%s", error.message
@@ -342,18 +347,17 @@ class Runner:
     def _sweep(self) -> None:
         due = False
         for sweeps in count():
+            if self._stopping.wait(SWEEP_SECONDS if sweeps else FIRST_SWEEP_SECONDS):
+                return
             due = due or sweeps % _SWEEPS_AN_HOUR == 0
             try:
                 run_autonomy_sweep(self._runtime)
-                self._nightfall()
-                if due:
-                    send_learning_reviews_by_sessions(self._runtime)
+                if self._queue_reviews(by_sessions=due) and self._price is not None:
+                    self._update_prices(self._price)
                 due = False
                 self._purge()
             except Exception:
                 log.exception("sweep failed, retrying")
-            if self._stopping.wait(SWEEP_SECONDS):
-                return
 
 
 class _Server(uvicorn.Server):

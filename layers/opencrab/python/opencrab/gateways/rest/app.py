@@ -5,8 +5,8 @@ expected.
 """
 
 import logging
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -38,6 +38,9 @@ from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.lazy_route import LazyParts
 from opencrab.gateways.rest.http.polling import Watch
 from opencrab.gateways.rest.parts import PARTS
+
+if TYPE_CHECKING:
+    from opencrab.ports.installation.configuration import SettingView
 
 log = logging.getLogger(__name__)
 
@@ -187,6 +190,11 @@ def create_rest_app(
     app.state.serves_page = True
     app.add_middleware(RequestGate, runtime=runtime)
     return app
+
+
+def offer_rest_app_settings(app: FastAPI, read: "Callable[[], Sequence[SettingView]]") -> None:
+    """Let an application show the settings in effect, which `read` returns."""
+    app.state.settings_in_effect = read
 
 
 def withhold_page_from_rest_app(app: FastAPI) -> None:

@@ -15,10 +15,12 @@ def load_http_app_quickly() -> None:
     """
     _answer_for_old_pydantic()
     BaseModel.model_config["defer_build"] = True
+    BaseModel.model_config["protected_namespaces"] = ()
     try:
         import_module("fastapi.openapi.models")
     finally:
         del BaseModel.model_config["defer_build"]
+        del BaseModel.model_config["protected_namespaces"]
 
 
 def _answer_for_old_pydantic() -> None:

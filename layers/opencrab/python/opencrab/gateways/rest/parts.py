@@ -188,6 +188,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/openapi.json",
     ),
     "installation.checks": ("/api/system/checks",),
+    "installation.settings": ("/api/settings",),
     "discord.setup": (
         "/api/discord",
         "/api/discord/commands",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -40,6 +41,17 @@ class ConfigurationFault:
     cure: str
 
 
+class SettingOrigin(StrEnum):
+    """What sets a setting."""
+
+    DEFAULT = "default"
+    FILE = "file"
+    ENVIRONMENT = "environment"
+    PARAMETER = "parameter"
+    COMMAND_LINE = "command_line"
+    REST = "rest"
+
+
 @dataclass(frozen=True)
 class SettingView:
     """A setting with its value, where that comes from, and its default."""
@@ -48,6 +60,18 @@ class SettingView:
     value: object = field(repr=False)
     source: str
     default: object = field(default=None, repr=False)
+
+    @property
+    def origin(self) -> SettingOrigin:
+        """What sets the setting, by its source."""
+        if self.source in {"default.toml", "command line"}:
+            return SettingOrigin(self.source.removesuffix(".toml").replace(" ", "_"))
+        if self.source.startswith("parameter "):
+            return SettingOrigin.PARAMETER
+        if " /api/" in self.source:
+            return SettingOrigin.REST
+        is_line = self.source.rpartition(":")[2].isdigit()
+        return SettingOrigin.FILE if is_line else SettingOrigin.ENVIRONMENT
 
 
 @dataclass(frozen=True)
@@ -58,6 +82,14 @@ class SettingChange:
     name: str
     value: object = field(default=None, repr=False)
     overridden_by: str = ""
+
+
+@dataclass(frozen=True)
+class SettingsDraft:
+    """Settings that are not written yet: typed texts by name, and secrets by their variables."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class Configuration(Protocol):
@@ -101,8 +133,29 @@ class Configuration(Protocol):
         """Store a secret in the data folder, under the name of its variable."""
         ...
 
-    def check_provider(self, name: str) -> "ProviderHealth":
-        """Ask a provider for its list of models, with the settings as they are now."""
+    def require_value(self, name: str, text: str) -> None:
+        """Raise Invalid if a setting must not have the value of a typed text."""
+        ...
+
+    def check_provider(self, name: str, draft: SettingsDraft | None = None) -> "ProviderHealth":
+        """Ask a provider for its list of models, with the settings as they are or would be.
+
+        Raises Invalid for a draft that a setting must not have.
+        """
+        ...
+
+    def is_model_priced(self, name: str, model: str, draft: SettingsDraft) -> bool:
+        """Check whether a provider's model has a price, or costs nothing, as it would be set.
+
+        A model without one is never called.
+        """
+        ...
+
+    def aws_profiles(self) -> Sequence[str]:
+        """Return the names of the AWS profiles of this user; one that the environment names alone.
+
+        Names are as AWS's own files have them, without loading any credentials.
+        """
         ...
 
     def create(self) -> Path:

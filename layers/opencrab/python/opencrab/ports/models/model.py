@@ -17,7 +17,7 @@ from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.domain.value import Value
-from opencrab.ports.models.readiness import ProviderHealth, Readiness
+from opencrab.ports.models.readiness import ProviderHealth, ProviderState, Readiness
 
 
 class ActionSchema(Value):
@@ -57,7 +57,6 @@ NO_TEXT: PromptText = TrustedText("")
 """Nothing, said by nobody."""
 
 _VOUCHED: type[PromptText] = TrustedText
-
 
 LABELS: dict[bool, type[PromptText]] = {True: PromptText, False: TrustedText}
 """Labels a text by whether its record is tainted."""
@@ -125,7 +124,10 @@ class ChatRequest:
     """The content of one model call, in the order that suits prompt caches.
 
     The last of `turns` changes from call to call; all before it stays the same and only grows.
-    `require_action` requires a tool call as the answer; it has no effect without actions.
+    `require_action` requires a tool call as the answer; it has no effect without actions. The
+    engine leaves out what the model does not accept (`sampling_of_call`). Servers that can, hold an
+    answer without actions to `answer_schema`, a JSON Schema. `reuse_seconds` is when the next
+    request with the same beginning is expected; None if that is not known.
     """
 
     model: str
@@ -137,6 +139,10 @@ class ChatRequest:
     stop: tuple[str, ...] = ()
     timeout_seconds: float = 120.0
     require_action: bool = False
+    top_p: float | None = None
+    reasoning_effort: str | None = None
+    answer_schema: Mapping[str, Any] | None = None
+    reuse_seconds: float | None = None
 
 
 class _MakeMessage(Protocol):
@@ -164,9 +170,9 @@ class _MakeRequest(Protocol):
         system: PromptText,
         turns: tuple[ChatMessage | CallReturn, ...],
         max_output_tokens: int,
-        temperature: float | None,
         stop: tuple[str, ...],
         timeout_seconds: float,
+        **details: Any,
     ) -> ChatRequest: ...
 
 
@@ -177,7 +183,7 @@ labelled_result: _MakeReturn = CallReturn
 """Makes the result of a call."""
 
 
-labelled_request: _MakeRequest = ChatRequest
+labelled_request: _MakeRequest = ChatRequest  # type: ignore[assignment]
 """Makes a request; the engine makes messages, results and requests by these three names alone."""
 
 
@@ -200,8 +206,11 @@ class ModelInfo:
     that is not private. `hidden_tokens` is what a vendor adds to each request and bills, and
     `hidden_output_tokens` what the model may think beyond `max_output_tokens`, billed as well; an
     image costs at most `image_tokens`. `stop` says whether stop texts are supported, and
-    `leading_blocks` whether the model begins its text with its thoughts, between tags. `responses`
-    says that only OpenAI's Responses API serves it.
+    `leading_blocks` whether the model begins its text with its thoughts, between tags; with
+    `opened_block` its chat template writes the first tag. `responses` says that only OpenAI's
+    Responses API serves it. `temperature` says whether it takes a temperature, of at most
+    `most_temperature`, and top_p; `efforts` are the reasoning efforts that it takes, () for none,
+    and with `thinking_budget` it takes a number of tokens instead.
     """
 
     name: str
@@ -215,7 +224,11 @@ class ModelInfo:
     private: bool = False
     stop: bool = True
     leading_blocks: bool = False
+    opened_block: bool = False
     responses: bool = False
+    most_temperature: int = 2
+    efforts: tuple[str, ...] = ()
+    thinking_budget: bool = False
     hidden_tokens: int = 0
     hidden_output_tokens: int = 0
     image_tokens: int = 5_000
@@ -247,26 +260,6 @@ class CallUsage:
     usage: Usage | None
     problem: str = ""
     cure: str = ""
-
-
-@dataclass(frozen=True)
-class ProviderState:
-    """A configured provider; `missing` is what it lacks, "" if it can be used.
-
-    `key_name` is the name of the secret with its key, "" if it takes no key. `configured_url` is
-    its address without an owner's change.
-    """
-
-    name: str
-    kind: str
-    base_url: str = ""
-    enabled: bool = True
-    private: bool = False
-    has_key: bool = False
-    missing: str = ""
-    default_model: str = ""
-    key_name: str = ""
-    configured_url: str = ""
 
 
 class AnswerWatch(Protocol):
@@ -337,10 +330,7 @@ class Models(Protocol):
         """The present routing configuration."""
 
     def get(self, name: str | None) -> ChatModel:
-        """Return a model by `provider:model`, alias or provider, or the default for None.
-
-        Raises Invalid naming what is missing.
-        """
+        """Return a model by `provider:model`, alias or provider (None: default); raises Invalid."""
 
     def refresh(self, version: int) -> None:
         """Load the installation's preferences of this version, unless they are in use already."""
@@ -378,8 +368,8 @@ def distinct_models(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
 class ProviderDirectory(Readiness, Protocol):
     """Queries about models and providers, for people rather than for turns."""
 
-    def infos(self) -> tuple[ModelInfo, ...]:
-        """Return all known models, sorted by name."""
+    def infos(self, also: Iterable[str] = ()) -> tuple[ModelInfo, ...]:
+        """Return all known models, and those of `also` (`provider:model`), sorted by name."""
 
     def providers(self) -> tuple[ProviderState, ...]:
         """Return all providers, sorted by name."""
@@ -389,6 +379,9 @@ class ProviderDirectory(Readiness, Protocol):
 
     def check(self, preferences: Preferences) -> None:
         """Raise Invalid if providers could not work with these preferences."""
+
+    def check_new(self, name: str, base_url: str) -> None:
+        """Raise Invalid if a provider that is added must not have this address."""
 
     def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
         """Check a provider by listing its models, which is free; raises NotFound."""

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from opencrab.domain.models.fault import Fault
+
 
 @dataclass(frozen=True)
 class ProviderHealth:
     """The result of a health check; `models` are the listed ids, None if it lists none.
 
-    `dated` is the time that the provider's own clock shows, None if it does not say so.
+    `dated` is the time that the provider's own clock shows, None if it does not say so. `fault` is
+    the reason of a call that failed, None if none was made.
     """
 
     ok: bool
@@ -19,6 +22,27 @@ class ProviderHealth:
     cure: str = ""
     models: tuple[str, ...] | None = None
     dated: datetime | None = None
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True)
+class ProviderState:
+    """A configured provider; `missing` is what it lacks, "" if it can be used.
+
+    `key_name` is the name of the secret with its key, "" if it takes no key. `configured_url` is
+    its address without an owner's change.
+    """
+
+    name: str
+    kind: str
+    base_url: str = ""
+    enabled: bool = True
+    private: bool = False
+    has_key: bool = False
+    missing: str = ""
+    default_model: str = ""
+    key_name: str = ""
+    configured_url: str = ""
 
 
 class Readiness(Protocol):

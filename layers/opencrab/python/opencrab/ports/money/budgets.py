@@ -1,6 +1,7 @@
 """Budgets: what was drawn from a day's, and the limits that were set at run time."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Protocol
 
 from opencrab.domain.value import MicroUsd
@@ -11,6 +12,12 @@ class Budgets(Protocol):
 
     def drawn_micro_usd(self, scope: str, day: str) -> MicroUsd:
         """Return the micro-dollars drawn and not given back."""
+
+    def return_unspent(self, now: datetime) -> int:
+        """Return to the budgets what processes reserved for their turns and did not use in time.
+
+        Returns how many such reservations ended; where there are none, 0.
+        """
 
     def limits(self) -> dict[str, MicroUsd]:
         """Return limits set at run time, by the field of `domain.money.budget.Limits`.

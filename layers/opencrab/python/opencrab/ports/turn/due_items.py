@@ -15,5 +15,8 @@ class DueItems(Protocol):
     def list_due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
         """Return the items that are due, oldest first."""
 
+    def get(self, item_id: str) -> DueItem | None:
+        """Return an item by its id; None if there is none."""
+
     def remove(self, item_id: str) -> None:
         """Remove an item; an unknown one is ignored."""

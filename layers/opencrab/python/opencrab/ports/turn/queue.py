@@ -1,5 +1,6 @@
 """Ordered work: groups run one message at a time, several groups at once."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +30,16 @@ class QueueMessage:
     deduplication: str
 
 
+@dataclass(frozen=True)
+class BatchedMessage:
+    """A message that is sent together with others."""
+
+    body: str
+    group: str
+    deduplication: str
+    delay_seconds: int = 0
+
+
 class Queue(Protocol):
     """A FIFO queue with groups, deduplication (5 minutes), visibility and dead letters."""
 
@@ -37,6 +48,13 @@ class Queue(Protocol):
 
         Raises Invalid for a delay in an ordered queue, and for one of over 15 minutes: only a queue
         without order, such as that of heartbeats, can delay messages.
+        """
+
+    def send_batch(self, messages: Iterable[BatchedMessage]) -> None:
+        """Add many messages as `send` does, in as few calls as the queue allows.
+
+        Raises as `send`; then some messages may have been added, and sending all again adds
+        nothing twice where the queue deduplicates.
         """
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:

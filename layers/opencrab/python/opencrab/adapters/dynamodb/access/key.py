@@ -83,7 +83,7 @@ class DynamoKeys:
 def api_key_to_dynamodb_item(key: ApiKey) -> Item:
     """Serialize a key to an item."""
     fields = {
-        "body": key.model_dump_json(exclude=ADDED_LATER),
+        "body": key.to_stored(exclude=ADDED_LATER),
         "list": f"{LIST}#{item_shard(key.hash)}",
         # Attributes of their own: the release before rejects a body that has them.
         "principal_id": key.principal_id,
@@ -95,9 +95,9 @@ def api_key_to_dynamodb_item(key: ApiKey) -> Item:
 def api_key_from_dynamodb_item(item: Item) -> ApiKey:
     """Deserialize a key from an item."""
     fields = SCHEMA.decode_item(item)
-    key = ApiKey.model_validate_json(fields["body"])
+    key = ApiKey.from_stored(fields["body"])
     beside = {name: fields[name] for name in ADDED_LATER if name in fields}
-    return ApiKey.model_validate({**dict(key), **beside}) if beside else key
+    return ApiKey.from_stored({**dict(key), **beside}) if beside else key
 
 
 def _same_body(key: ApiKey) -> Condition:

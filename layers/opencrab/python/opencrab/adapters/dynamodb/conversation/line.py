@@ -15,7 +15,7 @@ LAST = 10**_DIGITS - 1
 
 def line_to_dynamodb_item(line: Line) -> Item:
     """Serialize a line to an item; the key's fields are left out of the body."""
-    body = line.model_dump_json(exclude={"session_id", "sequence"}, exclude_defaults=True)
+    body = line.to_stored(exclude={"session_id", "sequence"}, exclude_defaults=True)
     return SCHEMA.encode_item(
         dynamodb_session_partition(line.session_id),
         dynamodb_line_sort_key(line.sequence),
@@ -30,7 +30,7 @@ def line_from_dynamodb_item(item: Item) -> Line:
         "session_id": fields["pk"].removeprefix("SESSION#"),
         "sequence": int(fields["sk"].removeprefix("L#")),
     }
-    return Line.model_validate(json.loads(fields["body"]) | place)
+    return Line.from_stored(json.loads(fields["body"]) | place)
 
 
 def put_line_in_dynamodb(line: Line) -> Write:

@@ -191,7 +191,7 @@ def session_to_dynamodb_item(counted: CountedSession) -> Item:
 def session_from_dynamodb_item(item: Item) -> CountedSession:
     """Deserialize a session and its counts from an item."""
     fields = SCHEMA.decode_item(item)
-    session = Session.model_validate_json(fields["body"])
+    session = Session.from_stored(fields["body"])
     if waiting := fields.get("unanswered"):
         session = session.replaced(unanswered=decode_messages_left_unanswered(waiting))
     return CountedSession(session, fields["lines"], fields["version"], fields.get("redactions", 0))
@@ -244,7 +244,7 @@ def busy_dynamodb_session(session_id: str) -> Unavailable:
 def _fields(counted: CountedSession) -> dict[str, str | int]:
     session = counted.session
     return {
-        "body": session.model_dump_json(),
+        "body": session.to_stored(),
         "lines": counted.lines,
         "version": counted.version,
         "redactions": counted.redactions,

@@ -62,7 +62,7 @@ class DynamoOutbox:
 def _utterance_to_dynamodb_item(utterance: Utterance) -> Item:
     """Serialize an utterance to an item; an undelivered one is listed as due, others expire."""
     fields: dict[str, object] = {
-        "body": utterance.model_dump_json(),
+        "body": utterance.to_stored(),
         "state": utterance.state.value,
     }
     if utterance.state.is_end:
@@ -75,7 +75,7 @@ def _utterance_to_dynamodb_item(utterance: Utterance) -> Item:
 
 def utterance_from_dynamodb_item(item: Item) -> Utterance:
     """Deserialize an utterance from an item."""
-    return Utterance.model_validate_json(SCHEMA.decode_item(item)["body"])
+    return Utterance.from_stored(SCHEMA.decode_item(item)["body"])
 
 
 def put_utterance_in_dynamodb(utterance: Utterance) -> Write:

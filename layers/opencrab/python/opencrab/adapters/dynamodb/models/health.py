@@ -22,10 +22,10 @@ class DynamoHealths:
         return read_dynamodb_budgets(self._table).health()
 
     def put(self, provider: str, health: BreakerState, before: BreakerState | None) -> bool:
-        values = {":health": health.model_dump_json()}
+        values = {":health": health.to_stored()}
         condition = "attribute_not_exists(#health)"
         if before is not None:
-            values[":before"] = before.model_dump_json()
+            values[":before"] = before.to_stored()
             condition = "#health = :before"
         try:
             self._table.write(_update(provider, "SET #health = :health, ", values, condition))

@@ -64,7 +64,7 @@ class DynamoSwitchboard:
     def health(self) -> dict[str, BreakerState]:
         """Return the circuit breaker state of every provider that has one."""
         return {
-            name.removeprefix(HEALTH): BreakerState.model_validate_json(body)
+            name.removeprefix(HEALTH): BreakerState.from_stored(body)
             for name, body in self._fields.items()
             if name.startswith(HEALTH)
         }

@@ -1,23 +1,22 @@
-"""Budgets in the table: counters that no draw can push over their limit."""
+"""Budgets in the table, as people read and change them."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
-from pynamodb.expressions.operand import Path
-from pynamodb.expressions.update import Update
-
-from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live
 from opencrab.adapters.dynamodb.money.board import (
     dynamodb_budget_limits_write,
     read_dynamodb_budgets,
 )
-from opencrab.adapters.dynamodb.table import Table, Write, update_item
-from opencrab.domain.errors import Exhausted
-from opencrab.domain.money.budget import BudgetDraw, budget_exhausted_error, budget_limit_changes
+from opencrab.adapters.dynamodb.money.budget_item import (
+    LEASED,
+    SCHEMA,
+    dynamodb_budget_partition,
+)
+from opencrab.adapters.dynamodb.table import Table
+from opencrab.domain.money.budget import budget_limit_changes
 from opencrab.domain.value import MicroUsd
 
-SCHEMA = Schema("budget")
-LIFE = timedelta(days=400)
+_SHOWN_LEASES = 100
 
 
 class DynamoBudgets:
@@ -27,8 +26,17 @@ class DynamoBudgets:
         self._table = table
 
     def drawn_micro_usd(self, scope: str, day: str) -> MicroUsd:
-        item = self._table.get(_partition(scope), day)
-        return 0 if item is None else int(SCHEMA.decode_item(item)["drawn"])
+        item = self._table.get(dynamodb_budget_partition(scope), day)
+        if item is None:
+            return 0
+        fields = SCHEMA.decode_item(item)
+        drawn = int(fields["drawn"])
+        return drawn - self._unspent(scope, day) if fields.get(LEASED) else drawn
+
+    def return_unspent(self, now: datetime) -> int:
+        from opencrab.adapters.dynamodb.money import lease  # noqa: PLC0415 - not every process
+
+        return lease.return_lapsed_dynamodb_leases(self._table, now)
 
     def limits(self) -> dict[str, MicroUsd]:
         return read_dynamodb_budgets(self._table).limits()
@@ -38,29 +46,11 @@ class DynamoBudgets:
         if checked:
             self._table.write(dynamodb_budget_limits_write(checked))
 
+    def _unspent(self, scope: str, day: str) -> MicroUsd:
+        """Return what leases hold of a day; 0 if there are too many of them to read."""
+        from opencrab.adapters.dynamodb.money import lease  # noqa: PLC0415 - not every process
 
-def refused_dynamodb_draw_error(draw: BudgetDraw, stored: Item | None) -> Exhausted:
-    """Return Exhausted for a draw whose condition failed, with the amount drawn before."""
-    drawn = None if stored is None else int(SCHEMA.decode_item(stored)["drawn"])
-    return budget_exhausted_error(draw, drawn)
-
-
-def dynamodb_budget_draw_write(draw: BudgetDraw, at: datetime) -> Write:
-    """Return the update of a day's budget; raise Exhausted if the draw alone exceeds the limit."""
-    values = {"schema": SCHEMA.version, "ttl": item_time_to_live(at.astimezone(UTC) + LIFE)}
-    change = Update(*(Path(name).set(value) for name, value in values.items()))
-    change.add_action(Path("drawn").add(draw.micro_usd))
-    limit = draw.limit_micro_usd
-    if limit is None or draw.micro_usd <= 0:
-        return update_item(_partition(draw.scope), draw.day, change)
-    # The sum cannot be a condition, but what was drawn before can: no two draws at the same time
-    # go over the limit together. What is given back has no condition (ADR 0008).
-    room = limit - draw.micro_usd
-    if room < 0:
-        raise budget_exhausted_error(draw)
-    fits = Path("drawn").does_not_exist() | (Path("drawn") <= room)
-    return update_item(_partition(draw.scope), draw.day, change, fits)
-
-
-def _partition(scope: str) -> str:
-    return f"BUDGET#{scope}"
+        leases = list(lease.list_dynamodb_leases(self._table, _SHOWN_LEASES + 1))
+        if len(leases) > _SHOWN_LEASES:
+            return 0
+        return sum(lease.left_in_dynamodb_lease(item, scope, day) for item in leases)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from opencrab.adapters.dynamodb import document as fact_items
 from opencrab.adapters.dynamodb import due_item as due_items
@@ -9,7 +10,7 @@ from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation import utterance as utterances
 from opencrab.adapters.dynamodb.conversation.session import CountedSession
-from opencrab.adapters.dynamodb.money import budget as budgets
+from opencrab.adapters.dynamodb.money import budget_item as budgets
 from opencrab.adapters.dynamodb.table import Cancelled, Write, put_item
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.adapters.dynamodb.turn import record as records
@@ -20,15 +21,17 @@ from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.documents import stale_document_error
 from opencrab.ports.turn.journal import TurnChange
 
+if TYPE_CHECKING:
+    from opencrab.adapters.dynamodb.money.lease import LeasedDraws
+
 HEADER = 0
 
 
 class Writes:
     """The transaction of a turn's change, given the known stop and the known session counts.
 
-    The header comes first, then draws, documents and session; all others are put if absent, except
-    counters. `seen` are the agents that are already marked as active, and
-    `calls_kept` says when ledger rows expire.
+    The header comes first, then draws, the budget lease, documents and session; all others are put
+    if absent, except counters. `calls_kept` says when ledger rows expire.
     """
 
     def __init__(
@@ -36,16 +39,20 @@ class Writes:
         change: TurnChange,
         after: Turn,
         known: CountedSession | None,
-        seen: tallies.Seen,
+        *,
         calls_kept: timedelta | None = None,
+        leased: "LeasedDraws | None" = None,
     ) -> None:
         self._change = change
         self._after = after
         self._known = known
-        self._seen = seen
         self._calls_kept = calls_kept
-        self.draws = range(1, 1 + len(change.draws))
-        self.facts = range(self.draws.stop, self.draws.stop + len(change.facts))
+        self._draws = change.draws if leased is None else leased.direct
+        self._lease_write = None if leased is None else leased.write
+        self.draws = range(1, 1 + len(self._draws))
+        self._lease = self.draws.stop
+        facts = self._lease + (self._lease_write is not None)
+        self.facts = range(facts, facts + len(change.facts))
         self.session = self.facts.stop
         self.grown = None if known is None else _advance_counts(change, known)
 
@@ -56,11 +63,12 @@ class Writes:
     def judge(self, refusal: Cancelled) -> Stop | None:
         """Return the stored stop if the transaction may be retried with it.
 
-        Raises Superseded, Stopped, Exhausted, Changed or NotFound if a retry cannot help.
+        Raises Superseded, Stopped, Exhausted, Changed or NotFound if a retry cannot help, and
+        LeaseReturned if the draws must be planned anew.
         """
         # The header is judged first: to a worker that has lost its turn nothing else matters.
         stop = self._judged_header(refusal) if HEADER in refusal.failed else self._after.stop
-        for draw, place in zip(self._change.draws, self.draws, strict=True):
+        for draw, place in zip(self._draws, self.draws, strict=True):
             if place in refusal.failed:
                 raise budgets.refused_dynamodb_draw_error(draw, refusal.failed[place])
         for fact, place in zip(self._change.facts, self.facts, strict=True):
@@ -73,6 +81,8 @@ class Writes:
         new = self.session + (self._known is not None)
         if not guessed and any(place >= new for place in refusal.failed):
             raise Superseded(f"turn {self._after.id!r} has this record already")
+        if self._lease_write is not None and self._lease in refusal.failed:
+            raise budgets.LeaseReturned(refusal.failed[self._lease])
         return stop
 
     def _judged_header(self, refusal: Cancelled) -> Stop | None:
@@ -104,8 +114,10 @@ class Writes:
         # Put whole: of what others write meanwhile only `stop` must not be lost, and the condition
         # holds it (ADR 0009).
         yield put_item(headers.turn_to_dynamodb_item(turn), owned)
-        for draw in change.draws:
+        for draw in self._draws:
             yield budgets.dynamodb_budget_draw_write(draw, at)
+        if self._lease_write is not None:
+            yield self._lease_write
         yield from fact_items.dynamodb_document_writes(change.facts)
         if self._known is not None and self.grown is not None:
             yield sessions.dynamodb_session_update(self._known, self.grown)
@@ -123,7 +135,7 @@ class Writes:
         yield from map(utterances.put_utterance_in_dynamodb, change.utterances)
         yield from map(due_items.put_new_due_item, change.due)
         yield from (ledger.put_usage_row_in_dynamodb(row, self._calls_kept) for row in change.usage)
-        yield from tallies.dynamodb_usage_counter_writes(change.usage, at, self._seen)
+        yield from tallies.dynamodb_usage_counter_writes(change.usage)
 
 
 def _advance_counts(change: TurnChange, known: CountedSession) -> CountedSession:

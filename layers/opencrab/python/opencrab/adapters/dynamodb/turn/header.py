@@ -34,8 +34,13 @@ DUE = "turn"
 HEADER = "H"
 
 _COARSE = 5 * 60 * 1_000_000
+_YOUNG = timedelta(minutes=10)
+"""Most turns end before: they never move in the list of the sweep."""
+
 _TIMES = ("lease_until", "created_at", "ended_at")
 _NESTED = ("channel", "stop", "blocks")
+_LAYOUT = {"pk", "sk", "schema", "ttl", "due_list", "due_at"}
+"""Attributes of the item, not of the turn; any other that is unknown is of a newer release."""
 _NEEDED = {"status", "epoch", "sequence", "deliveries"}
 """Attributes that conditions and updates speak of; others are left out where the default holds."""
 
@@ -52,6 +57,8 @@ def turn_to_dynamodb_item(turn: Turn) -> Item:
     """Serialize a header to an item."""
     skipped = {"id", *_TIMES}
     fields = turn.model_dump(mode="json", exclude=skipped, exclude_defaults=True)
+    if turn.__pydantic_extra__:
+        fields |= turn.__pydantic_extra__
     fields |= turn.model_dump(mode="json", include=_NEEDED)
     for name in _NESTED:
         if name in fields:
@@ -67,14 +74,14 @@ def turn_to_dynamodb_item(turn: Turn) -> Item:
 def turn_from_dynamodb_item(item: Item) -> Turn:
     """Deserialize a header from an item."""
     fields = SCHEMA.decode_item(item)
-    known = {name: value for name, value in fields.items() if name in Turn.model_fields}
+    known = {name: value for name, value in fields.items() if name not in _LAYOUT}
     for name in _NESTED:
         if name in known:
             known[name] = json.loads(known[name])
     for name in _TIMES:
         if name in known:
             known[name] = from_item_microseconds(known[name])
-    return Turn(id=fields["pk"].removeprefix("TURN#"), **known)
+    return Turn.from_stored({"id": fields["pk"].removeprefix("TURN#"), **known})
 
 
 def get_dynamodb_turn(table: Table, turn_id: str) -> Turn:
@@ -94,7 +101,6 @@ def claim_turn_in_dynamodb(
             "status": TurnStatus.RUNNING.value,
             "lease_until": to_item_microseconds(lease_until),
             "receipt": receipt,
-            **_due(turn_id, lease_until),
         }
     )
     # A new epoch: whoever had the turn before fails at its next change, dead or not (ADR 0004).
@@ -158,12 +164,17 @@ def no_turn_in_dynamodb_error(turn_id: str) -> NotFound:
 
 
 def dynamodb_turn_sweep_time(moment: datetime) -> int:
-    """Return when the sweep starts looking for a turn, in microseconds since 1970.
-
-    The end of the lease (`moment`), rounded down to five minutes.
-    """
+    """Return a time in microseconds since 1970, rounded down to five minutes."""
     at = to_item_microseconds(moment)
     return at - at % _COARSE
+
+
+def dynamodb_turn_place(item: Item) -> int:
+    """Return where the item of a turn stands in the list of the sweep; 0 once it has left it.
+
+    The list lags behind the items: a turn may have ended since it was listed.
+    """
+    return int(item["due_at"]["N"]) if "due_at" in item else 0
 
 
 def is_turn_open_in_dynamodb(turn: Turn) -> bool:
@@ -193,19 +204,19 @@ def _stopped_as(stop: Stop | None) -> Condition:
 def _index(turn: Turn) -> dict[str, Any]:
     if not is_turn_open_in_dynamodb(turn) or turn.lease_until is None:
         return {}
-    return _due(turn.id, turn.lease_until)
+    return {"due_list": f"{DUE}#{item_shard(turn.id)}", "due_at": _sweep_time(turn)}
 
 
-def _due(turn_id: str, lease_until: datetime) -> dict[str, Any]:
-    """Return the attributes of the due index, by which the sweep finds the turn.
+def _sweep_time(turn: Turn) -> int:
+    """Return from when on the sweep looks at a turn; never after the end of its lease.
 
-    The time is rounded down, because a new one costs two index writes: leases change with every
-    step, this attribute seldom. The sweep reads the exact lease from the item.
+    A new time costs two index writes, so that a young turn keeps the one of its creation, which a
+    claim leaves as it is, and an older one has its lease's, rounded down. The sweep reads the exact
+    lease from the item.
     """
-    return {
-        "due_list": f"{DUE}#{item_shard(turn_id)}",
-        "due_at": dynamodb_turn_sweep_time(lease_until),
-    }
+    lease = turn.lease_until or turn.created_at
+    young = turn.created_at <= lease < turn.created_at + _YOUNG
+    return dynamodb_turn_sweep_time(turn.created_at if young else lease)
 
 
 def _expiry(turn: Turn) -> dict[str, Any]:

@@ -20,7 +20,7 @@ LIFE = timedelta(days=35)
 
 def put_instruction_in_dynamodb(instruction: Instruction) -> tuple[Write, Write]:
     """Return the writes of an instruction and its idempotency marker, if that is absent."""
-    body = {"body": instruction.model_dump_json(), "ttl": item_time_to_live(instruction.at + LIFE)}
+    body = {"body": instruction.to_stored(), "ttl": item_time_to_live(instruction.at + LIFE)}
     item = SCHEMA.encode_item(_partition(instruction.session_id), _sort_key(instruction.line), body)
     return put_item(
         SCHEMA.encode_item(marker(instruction.id), MARK, body), item_absent()
@@ -29,7 +29,7 @@ def put_instruction_in_dynamodb(instruction: Instruction) -> tuple[Write, Write]
 
 def turn_instruction_from_dynamodb_item(item: Item) -> Instruction:
     """Deserialize an instruction from an item."""
-    return Instruction.model_validate_json(SCHEMA.decode_item(item)["body"])
+    return Instruction.from_stored(SCHEMA.decode_item(item)["body"])
 
 
 def query_dynamodb_instructions(

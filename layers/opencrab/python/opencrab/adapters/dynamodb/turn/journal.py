@@ -5,15 +5,17 @@ that follows whether this worker has lost the turn, was asked to stop, is out of
 guessed the session's counter wrong and tries again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
 
 from opencrab.adapters.dynamodb import document as fact_items
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation.recent_lines import LineCache, newest_dynamodb_lines
 from opencrab.adapters.dynamodb.conversation.session import CountedSession, SessionCache
-from opencrab.adapters.dynamodb.item import to_item_microseconds
+from opencrab.adapters.dynamodb.item import Item, to_item_microseconds
 from opencrab.adapters.dynamodb.listing import decode_dynamodb_items, dynamodb_due_items
 from opencrab.adapters.dynamodb.money import board as switches
 from opencrab.adapters.dynamodb.table import (
@@ -29,12 +31,19 @@ from opencrab.adapters.dynamodb.turn import instruction as inbox
 from opencrab.adapters.dynamodb.turn import message as markers
 from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.adapters.dynamodb.turn.change import HEADER, Writes
+from opencrab.adapters.dynamodb.turn.conditions import (
+    asks_for_turn_decision,
+    busy_turn_error,
+    requeue_waiting_turn,
+    require_all_turn_records,
+    session_ended_error,
+)
 from opencrab.adapters.dynamodb.usage import counters as tallies
 from opencrab.domain.conversation.message import Instruction, Line
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Document
-from opencrab.domain.errors import Conflict, NotFound, Unavailable
-from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record
+from opencrab.domain.errors import Conflict
+from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.documents import stale_document_error
 from opencrab.ports.turn.journal import (
@@ -44,6 +53,9 @@ from opencrab.ports.turn.journal import (
     StepState,
     TurnChange,
 )
+
+if TYPE_CHECKING:
+    from opencrab.adapters.dynamodb.money.lease import BudgetLeases, LeasedDraws
 
 OnTurn = Callable[[Turn], None]
 
@@ -59,6 +71,7 @@ class DynamoJournal:
         seen: This process's cache of sessions, shared with `DynamoSessions`.
         on_turn: Called with each header that this process claimed or changed, for logs and metrics.
         calls_kept: The time after which a ledger row expires; None is never.
+        leases_budgets: Whether large budgets are drawn from through a lease of this process.
     """
 
     queues_admitted = False
@@ -70,8 +83,11 @@ class DynamoJournal:
         on_turn: OnTurn | None = None,
         *,
         calls_kept: timedelta | None = None,
+        leases_budgets: bool = True,
     ) -> None:
         self._table = table
+        self._leases_budgets = leases_budgets
+        self._leases: BudgetLeases | None = None
         self._seen = seen
         self._recent = LineCache()
         self._active: tallies.Seen = set()
@@ -119,10 +135,17 @@ class DynamoJournal:
             return None
         self._on_turn(claimed)
         before = records.get_dynamodb_records(self._table, turn_id) if claimed.sequence > 1 else ()
-        _require_all(claimed, before)
+        require_all_turn_records(claimed, before)
         return RecordedTurn(claimed, before)
 
     def commit(self, change: TurnChange) -> Turn:
+        at = change.at or change.turn.created_at
+        tallies.mark_agents_active_in_dynamodb(self._table, change.usage, at, self._active)
+        if change.draws and self._leases_budgets:
+            return self._opened_leases().draw(change.draws, at, partial(self._commit, change))
+        return self._commit(change)
+
+    def _commit(self, change: TurnChange, leased: "LeasedDraws | None" = None) -> Turn:
         after, session_id = change.turn, change.turn.session_id
         grows = bool(change.lines) or change.session is not None
         known = self._known(session_id) if grows else None
@@ -131,7 +154,7 @@ class DynamoJournal:
             # lost to others ten times steps back; what was paid for is not given up (ADR 0008).
             if tries >= sessions.ATTEMPTS:
                 self._table.back_off(tries - sessions.ATTEMPTS + 1)
-            writes = Writes(change, after, known, self._active, self._calls_kept)
+            writes = Writes(change, after, known, calls_kept=self._calls_kept, leased=leased)
             try:
                 self._table.transact(*writes.all(), patient=bool(change.usage))
             except Cancelled as refusal:
@@ -141,10 +164,17 @@ class DynamoJournal:
                 continue
             if writes.grown is not None:
                 self._seen.note(writes.grown)
-            tallies.note_agents_counted_in_dynamodb(change.usage, self._active)
             self._on_turn(after)
             return after
         raise sessions.busy_dynamodb_session(session_id)
+
+    def _opened_leases(self) -> "BudgetLeases":
+        """Return this process's leases, which only processes that run turns need."""
+        from opencrab.adapters.dynamodb.money.lease import BudgetLeases  # noqa: PLC0415 - as said
+
+        if self._leases is None:
+            self._leases = BudgetLeases(self._table)
+        return self._leases
 
     def load(self, turn_id: str) -> RecordedTurn:
         # Records sort before their header, so that one query reads both, the header last.
@@ -208,29 +238,31 @@ class DynamoJournal:
             stopped = stored.with_stop(stop)
             if stopped is stored or self._replaced(stopped, stored):
                 return stopped
-        raise _busy(turn_id)
+        raise busy_turn_error(turn_id)
 
     def resume(self, turn_id: str) -> Turn:
         for _ in range(sessions.ATTEMPTS):
             stored = headers.get_dynamodb_turn(self._table, turn_id)
             if stored.status.is_end or stored.stop is None or not stored.stop.pause:
                 return stored
-            resumed = _requeue_waiting(stored.replaced(stop=None))
+            resumed = requeue_waiting_turn(stored.replaced(stop=None))
             if self._replaced(resumed, stored):
                 return resumed
-        raise _busy(turn_id)
+        raise busy_turn_error(turn_id)
 
     def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Document) -> Turn:
         for _ in range(sessions.ATTEMPTS):
             recorded = self.load(turn_id)
             stored = recorded.turn
-            if stored.status is not TurnStatus.WAITING or not _asks(recorded.records, decision):
+            if stored.status is not TurnStatus.WAITING or not asks_for_turn_decision(
+                recorded.records, decision
+            ):
                 raise Conflict(
                     f"turn {turn_id!r} is not waiting for this decision",
                     cure="read the turn again: it may have been decided or stopped already",
                 )
-            _require_all(stored, recorded.records)
-            queued = _requeue_waiting(stored)
+            require_all_turn_records(stored, recorded.records)
+            queued = requeue_waiting_turn(stored)
             told = fact_items.dynamodb_document_writes(facts)
             decided = records.put_record_in_dynamodb(
                 turn_id, decision, stored.lease_until or stored.created_at
@@ -244,7 +276,7 @@ class DynamoJournal:
                     raise stale_document_error(facts[min(refusal.failed) - 1]) from None
                 continue
             return queued
-        raise _busy(turn_id)
+        raise busy_turn_error(turn_id)
 
     def lines(
         self,
@@ -263,21 +295,19 @@ class DynamoJournal:
 
     def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         lapsed: list[tuple[datetime, Turn]] = []
-        at = to_item_microseconds(now)
-        for turn in decode_dynamodb_items(
-            headers.turn_from_dynamodb_item, dynamodb_due_items(self._table, headers.DUE, at)
+        last, at = 0, to_item_microseconds(now)
+        for turn, place in decode_dynamodb_items(
+            _turn_and_place, dynamodb_due_items(self._table, headers.DUE, at)
         ):
             until = turn.lease_until
             if until is None or until > now or not headers.is_turn_open_in_dynamodb(turn):
                 continue
             # They come in coarse order: whoever shares the last one's place may be older.
-            if len(lapsed) >= limit and headers.dynamodb_turn_sweep_time(
-                until
-            ) > headers.dynamodb_turn_sweep_time(lapsed[-1][0]):
+            if len(lapsed) >= limit and place > last:
                 break
+            last = place
             lapsed.append((until, turn))
-        oldest = sorted(lapsed, key=lambda found: found[0])[:limit]
-        return tuple(turn for _, turn in oldest)
+        return tuple(turn for _, turn in sorted(lapsed, key=lambda found: found[0])[:limit])
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         stored = headers.get_dynamodb_turn(self._table, turn.id)
@@ -331,7 +361,7 @@ class DynamoJournal:
                 self._table, self._seen, admission.line.session_id
             )
             if known.session.status is SessionStatus.ENDED:
-                raise _session_ended_error(known.session.id)
+                raise session_ended_error(known.session.id)
             raise Conflict(
                 f"a turn of message {admission.message_id!r} was admitted with another message",
                 cure="use a new id for a new message",
@@ -350,7 +380,7 @@ class DynamoJournal:
     def _instructed_before(self, instruction: Instruction) -> Instruction:
         marker = self._table.get(markers.dynamodb_message_partition(instruction.id), markers.MARK)
         if marker is None:
-            raise _session_ended_error(instruction.session_id)
+            raise session_ended_error(instruction.session_id)
         return inbox.turn_instruction_from_dynamodb_item(marker)
 
     def _replaced(self, turn: Turn, stored: Turn) -> bool:
@@ -364,33 +394,5 @@ class DynamoJournal:
         return True
 
 
-def _requeue_waiting(turn: Turn) -> Turn:
-    """Return the turn as queued if it waits, else unchanged."""
-    return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
-
-
-def _asks(recorded: Sequence[Record], decision: ApprovalDecision) -> bool:
-    """Check whether the turn's last approval request is the one that was decided."""
-    asked = [one for one in recorded if isinstance(one, ApprovalRequest)]
-    wanted = (decision.n, decision.call_id, decision.argument_hash)
-    return bool(asked) and (asked[-1].n, asked[-1].call_id, asked[-1].argument_hash) == wanted
-
-
-def _require_all(turn: Turn, recorded: Sequence[Record]) -> None:
-    """Raise NotFound if records of a waiting turn have expired."""
-    if len({one.n for one in recorded}) < turn.sequence - 1:
-        raise NotFound(
-            f"records of turn {turn.id!r} have expired while it waited",
-            cure="send the message again",
-        )
-
-
-def _session_ended_error(session_id: str) -> Conflict:
-    return Conflict(f"session {session_id!r} has ended", cure="create a new session")
-
-
-def _busy(turn_id: str) -> Unavailable:
-    return Unavailable(
-        f"turn {turn_id!r} has too many concurrent updates; retries exhausted",
-        cure="try again in a few seconds",
-    )
+def _turn_and_place(item: Item) -> tuple[Turn, int]:
+    return headers.turn_from_dynamodb_item(item), headers.dynamodb_turn_place(item)

@@ -9,6 +9,7 @@ from opencrab.adapters.dynamodb.table import Table, Write, item_absent, put_item
 from opencrab.adapters.dynamodb.turn.header import dynamodb_turn_partition
 from opencrab.domain.turn.action import MemoriesFound
 from opencrab.domain.turn.record import CallResult, ModelIntent, Record, key_of_turn_record
+from opencrab.domain.value import read_stored_json
 
 SCHEMA = Schema("record", (item_with_defaults, item_with_defaults, item_with_defaults))
 BEFORE = SCHEMA.version - 1
@@ -32,7 +33,7 @@ def record_to_dynamodb_item(turn_id: str, record: Record, at: datetime) -> Item:
     newest = _is_newest(record)
     fields = {
         "schema": SCHEMA.version if newest else BEFORE,
-        "body": record.model_dump_json(exclude=None if newest else _ADDED),
+        "body": record.to_stored(exclude=None if newest else _ADDED),
         "ttl": item_time_to_live(at + LIFE),
     }
     return SCHEMA.encode_item(dynamodb_turn_partition(turn_id), key_of_turn_record(record), fields)
@@ -40,7 +41,7 @@ def record_to_dynamodb_item(turn_id: str, record: Record, at: datetime) -> Item:
 
 def turn_record_from_dynamodb_item(item: Item) -> Record:
     """Deserialize a record from an item."""
-    return _RECORD.validate_json(SCHEMA.decode_item(item)["body"])
+    return read_stored_json(_RECORD, SCHEMA.decode_item(item)["body"])
 
 
 def put_record_in_dynamodb(turn_id: str, record: Record, at: datetime) -> Write:

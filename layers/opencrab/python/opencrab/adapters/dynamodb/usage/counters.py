@@ -5,7 +5,6 @@ other, so that a cell is counted in several, by turn. That an agent was active i
 day by each process that carries out its turns.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -26,6 +25,7 @@ from opencrab.adapters.dynamodb.table import (
     put_item,
     update_item,
 )
+from opencrab.domain.errors import Unavailable
 from opencrab.domain.usage.counters import (
     ACTIVE_KEPT,
     CounterCell,
@@ -82,18 +82,27 @@ class DynamoTallies:
         return tuple(agent_id for agent_id in found if agent_id != after)[:limit]
 
 
-def dynamodb_usage_counter_writes(
-    rows: tuple[UsageRow, ...], at: datetime, seen: Seen
-) -> Iterator[Write]:
-    """Yield the writes that count calls in daily tallies and mark agents as active.
-
-    `seen` are pairs of agent and day that are already marked.
-    """
+def dynamodb_usage_counter_writes(rows: tuple[UsageRow, ...]) -> Iterator[Write]:
+    """Yield the writes that count calls in daily tallies."""
     for tally in merge_usage_tallies(map(usage_tally_of_call, rows)):
         yield _tally_update(tally, item_shard(rows[0].turn_id, SHARDS))
-    for agent_id, day in sorted({(row.agent_id, usage_tally_day(row.at)) for row in rows} - seen):
+
+
+def mark_agents_active_in_dynamodb(
+    table: Table, rows: tuple[UsageRow, ...], at: datetime, seen: Seen
+) -> None:
+    """Mark the agents of calls as active, unless `seen` says that they are.
+
+    Not in the transaction of the calls: all agents of a day lie in one partition, which would be
+    full when ten thousand begin their day, and a paid answer would be lost. If it fails, the next
+    call of the agent marks it.
+    """
+    new = {(row.agent_id, usage_tally_day(row.at)) for row in rows} - seen
+    for agent_id, day in sorted(new):
         fields = {"ttl": item_time_to_live(at.astimezone(UTC) + ACTIVE_KEPT)}
-        yield put_item(ACTIVE.encode_item(f"ACTIVE#{day}", agent_id, fields))
+        with suppress(Unavailable):
+            table.write(put_item(ACTIVE.encode_item(f"ACTIVE#{day}", agent_id, fields)))
+            _note_marked(agent_id, day, seen)
 
 
 def dynamodb_tally_correction(tally: DailyTally, row: UsageRow) -> Write:
@@ -101,11 +110,10 @@ def dynamodb_tally_correction(tally: DailyTally, row: UsageRow) -> Write:
     return _tally_update(tally, item_shard(row.turn_id, SHARDS))
 
 
-def note_agents_counted_in_dynamodb(rows: tuple[UsageRow, ...], seen: Seen) -> None:
-    """Remember that agents were marked as active on a day."""
+def _note_marked(agent_id: str, day: str, seen: Seen) -> None:
     if len(seen) >= _MOST_SEEN:
         seen.clear()
-    seen.update((row.agent_id, usage_tally_day(row.at)) for row in rows)
+    seen.add((agent_id, day))
 
 
 def _usage_tally_from_dynamodb_item(item: Item) -> DailyTally:
@@ -119,7 +127,7 @@ def _usage_tally_from_dynamodb_item(item: Item) -> DailyTally:
     return DailyTally(
         agent_id=fields["pk"].removeprefix("TALLY#"),
         day=fields["sk"].partition("#")[0],
-        cell=CounterCell.model_validate(json.loads(fields["cell"])),
+        cell=CounterCell.from_stored(fields["cell"]),
         counts=counts,
         hours=_hours(fields),
     )
@@ -169,7 +177,7 @@ def _tally_update(tally: DailyTally, shard: int, condition: Condition | None = N
     cell = tally.cell
     change = Update(
         Path("schema").set(SCHEMA.version),
-        Path("cell").set(cell.model_dump_json()),
+        Path("cell").set(cell.to_stored()),
         # Early releases let tallies expire.
         Path(_EXPIRES).remove(),
     )

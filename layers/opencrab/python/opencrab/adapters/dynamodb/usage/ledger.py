@@ -9,7 +9,7 @@ from pynamodb.expressions.operand import Path
 from opencrab.adapters.dynamodb.agent import agent_item_created_at
 from opencrab.adapters.dynamodb.document import dynamodb_document_writes
 from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live
-from opencrab.adapters.dynamodb.money.budget import dynamodb_budget_draw_write
+from opencrab.adapters.dynamodb.money.budget_item import dynamodb_budget_draw_write
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
     Table,
@@ -187,7 +187,7 @@ class DynamoUsage:
 
 def usage_row_to_dynamodb_item(row: UsageRow, kept: timedelta | None = None) -> Item:
     """Serialize a usage row to an item; the agent's id is in the key only."""
-    body = row.model_dump_json(exclude={"agent_id"}, exclude_defaults=True)
+    body = row.to_stored(exclude={"agent_id"}, exclude_defaults=True)
     expires = None if kept is None else item_time_to_live(row.at.astimezone(UTC) + kept)
     return SCHEMA.encode_item(
         _partition(row.agent_id, row.id), row.id, {"body": body, "ttl": expires}
@@ -198,7 +198,7 @@ def usage_row_from_dynamodb_item(item: Item) -> UsageRow:
     """Deserialize a usage row from an item."""
     fields = SCHEMA.decode_item(item)
     agent_id, _, _month = fields["pk"].removeprefix("USAGE#").rpartition("#")
-    return UsageRow.model_validate(json.loads(fields["body"]) | {"agent_id": agent_id})
+    return UsageRow.from_stored(json.loads(fields["body"]) | {"agent_id": agent_id})
 
 
 def put_usage_row_in_dynamodb(row: UsageRow, kept: timedelta | None = None) -> Write:

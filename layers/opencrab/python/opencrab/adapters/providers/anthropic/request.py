@@ -8,11 +8,13 @@ import json
 import re
 from typing import Any
 
+from opencrab.adapters.providers.anthropic.cache_lifetime import anthropic_cache_marks
 from opencrab.adapters.providers.anthropic.replay import (
     anthropic_history_is_append_only,
     anthropic_replay_blocks,
     anthropic_tool_name,
 )
+from opencrab.adapters.providers.wire.effort import wire_thinking_budget
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
@@ -30,8 +32,6 @@ _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_TOOL_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _TOOL_NAME_LENGTH = 64
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-_LONG = {"type": "ephemeral", "ttl": "1h"}
-_SHORT = {"type": "ephemeral", "ttl": "5m"}
 _MOST_TEMPERATURE = 1.0
 _NOTHING = "…"
 """What is said where Anthropic wants words and nobody has said any."""
@@ -42,24 +42,69 @@ _NO_RESULT = "no result is known"
 def anthropic_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
     """Build the request body; parts with the longer cache lifetime come first."""
     model = anthropic_tool_name(request.model)
+    fixed, history = anthropic_cache_marks(info.price, request.reuse_seconds)
     tools = [_tool(action) for action in request.actions] if info.functions else []
     body: dict[str, Any] = {"model": model, "max_tokens": request.max_output_tokens}
     if stream:
         body["stream"] = True
     if tools:
-        tools[-1]["cache_control"] = _LONG
+        tools[-1]["cache_control"] = fixed
         body["tools"] = tools
         if request.require_action and not anthropic_history_is_append_only(model):
             body["tool_choice"] = {"type": "any"}
+    thinking = anthropic_thinking(request, info)
+    if "thinking" in thinking:
+        # Anthropic refuses a forced call together with thinking.
+        body.pop("tool_choice", None)
+    body |= thinking
     if request.system.strip():
-        body["system"] = [{"type": "text", "text": request.system, "cache_control": _LONG}]
-    body["messages"] = _messages(request, model, tools=bool(tools), vision=info.vision)
+        body["system"] = [{"type": "text", "text": request.system, "cache_control": fixed}]
+    conversation = _Conversation(model, tools=bool(tools), vision=info.vision)
+    body["messages"] = _messages(request, conversation, history)
     stop = [words for words in request.stop if words.strip() and info.stop]
     if stop:
         body["stop_sequences"] = stop
-    if info.temperature and request.temperature is not None:
-        body["temperature"] = min(request.temperature, _MOST_TEMPERATURE)
+    if "thinking" not in thinking:
+        body |= _sampling(request, info)
     return body
+
+
+def anthropic_thinking(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
+    """Return the fields for a reasoning effort: a level, or thinking tokens of older models.
+
+    Nothing while results are returned of calls that were made without thinking, as after a change
+    of models: Anthropic wants each of them to begin with the thought behind it.
+    """
+    effort, model = request.reasoning_effort, anthropic_tool_name(request.model)
+    if not effort:
+        return {}
+    open_calls = _has_calls_without_thinking(request, model)
+    if info.thinking_budget:
+        budget = None if open_calls else wire_thinking_budget(effort, request.max_output_tokens)
+        return {} if budget is None else {"thinking": {"type": "enabled", "budget_tokens": budget}}
+    asked = {"output_config": {"effort": effort}}
+    if open_calls or anthropic_history_is_append_only(model):
+        return asked
+    return {"thinking": {"type": "adaptive"}, **asked}
+
+
+def _has_calls_without_thinking(request: ChatRequest, model: str) -> bool:
+    """Check whether the turns end in calls of an answer without thoughts to send back."""
+    for turn in reversed(request.turns):
+        if isinstance(turn, ChatMessage) and turn.role == "assistant":
+            return bool(turn.calls) and anthropic_replay_blocks(turn, model) is None
+    return False
+
+
+def _sampling(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
+    """Return temperature or top_p: Anthropic's models refuse both together."""
+    if not info.temperature:
+        return {}
+    if request.top_p is not None:
+        return {"top_p": request.top_p}
+    if request.temperature is None:
+        return {}
+    return {"temperature": min(request.temperature, _MOST_TEMPERATURE)}
 
 
 def _tool(action: ActionSchema) -> dict[str, Any]:
@@ -71,12 +116,11 @@ def _tool(action: ActionSchema) -> dict[str, Any]:
 
 
 def _messages(
-    request: ChatRequest, model: str, *, tools: bool, vision: bool
+    request: ChatRequest, conversation: "_Conversation", mark: Block
 ) -> list[dict[str, Any]]:
-    conversation = _Conversation(model, tools=tools, vision=vision)
     for turn in request.turns[:-1]:
         conversation.add(turn)
-    conversation.mark()
+    conversation.mark(mark)
     for turn in request.turns[-1:]:
         conversation.add(turn)
     return conversation.ended()
@@ -108,12 +152,12 @@ class _Conversation:
             self._settle()
             self._put("assistant", self._answer(turn))
 
-    def mark(self) -> None:
+    def mark(self, mark: Block) -> None:
         """Set a cache breakpoint on the last block that is not thinking."""
         blocks = self._messages[-1]["content"] if self._messages else []
         for block in reversed(blocks):
             if block["type"] not in {"thinking", "redacted_thinking"}:
-                block["cache_control"] = _SHORT
+                block["cache_control"] = mark
                 return
 
     def ended(self) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ The conversation, its order and its cache marks are those of `anthropic_request`
 """
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from opencrab.adapters.providers.anthropic.request import anthropic_request
@@ -24,8 +25,10 @@ _BLANK = "…"
 
 def bedrock_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:  # noqa: ARG001  - the path says it
     """Build the body; cache points only for models that Bedrock caches prompts of."""
-    said = anthropic_request(request, info, stream=False)
     claude, nova = _CLAUDE.search(request.model), _NOVA.search(request.model)
+    # Nova has its own word for the effort.
+    spoken = replace(request, reasoning_effort=None) if nova else request
+    said = anthropic_request(spoken, info, stream=False)
     body: dict[str, Any] = {}
     if said.get("tools"):
         body["toolConfig"] = _tools(said, request.model, cached=bool(claude))
@@ -38,13 +41,26 @@ def bedrock_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> d
         }
         for message in said["messages"]
     ]
-    return body | {"inferenceConfig": _limits(said)}
+    body["inferenceConfig"] = _limits(said)
+    if own := _fields_of_model(said, request, is_nova=nova is not None):
+        body["additionalModelRequestFields"] = own
+    return body
+
+
+def _fields_of_model(said: dict[str, Any], request: ChatRequest, *, is_nova: bool) -> Block:
+    """Return what only some models take, in the words of their makers: the reasoning effort."""
+    if is_nova and request.reasoning_effort:
+        told = {"type": "enabled", "maxReasoningEffort": request.reasoning_effort}
+        return {"reasoningConfig": told}
+    return {name: said[name] for name in ("thinking", "output_config") if name in said}
 
 
 def _limits(said: dict[str, Any]) -> dict[str, Any]:
     limits: dict[str, Any] = {"maxTokens": said["max_tokens"]}
     if "temperature" in said:
         limits["temperature"] = said["temperature"]
+    if "top_p" in said:
+        limits["topP"] = said["top_p"]
     if stops := said.get("stop_sequences"):
         limits["stopSequences"] = stops[:_MOST_STOPS]
     return limits

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from opencrab.adapters.providers.catalogue.prices import catalogue_price_of_parts
 from opencrab.domain.errors import Invalid
+from opencrab.domain.money.budget import FREE, Price
 
 _CURE = "correct it, or remove it"
 _WORDS = {"true": True, "1": True, "false": False, "0": False}
@@ -103,3 +105,31 @@ def catalogue_config_seconds(
             cure=_CURE,
         )
     return seconds
+
+
+def catalogue_config_price(table: Mapping[str, Any], key: str, place: str) -> Price | None:
+    """Return a price written as INPUT/OUTPUT, in US dollars; None if the key is absent or empty."""
+    text = catalogue_config_text(table, key, place)
+    if not text:
+        return None
+    input_usd, _, output_usd = text.partition("/")
+    try:
+        price = catalogue_price_of_parts({"input": input_usd.strip(), "output": output_usd.strip()})
+    except ValueError:
+        price = None
+    if price is None or price == FREE:
+        raise Invalid(
+            f"{key} in [{place}] must be the price of a million tokens, not {text!r}",
+            field=f"{place}.{key}",
+            cure='write "INPUT/OUTPUT" in US dollars, such as "0.15/0.60"',
+        )
+    return price
+
+
+def invalid_catalogue_reference(
+    message: str, *, problem: str, facts: dict[str, object], field: str, cure: str
+) -> Invalid:
+    """Return the error for a name of a model that leads nowhere, to be said in any language."""
+    from opencrab.domain.configuration.invalid_setting import InvalidSetting  # noqa: PLC0415 - seldom
+
+    return InvalidSetting(message, problem=problem, facts=facts, field=field, cure=cure)

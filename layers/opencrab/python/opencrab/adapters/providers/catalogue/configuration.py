@@ -9,11 +9,13 @@ from pydantic import ValidationError
 
 from opencrab.adapters.providers.catalogue.config_table import (
     catalogue_config_flag,
+    catalogue_config_price,
     catalogue_config_seconds,
     catalogue_config_table,
     catalogue_config_text,
     catalogue_config_texts,
     check_catalogue_config_keys,
+    invalid_catalogue_reference,
 )
 from opencrab.adapters.providers.catalogue.model_facts import (
     Listing,
@@ -27,18 +29,12 @@ from opencrab.adapters.providers.transport.exchange import SignRequest
 from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions, Use
+from opencrab.domain.money.budget import Price
 
 Kind = Literal[
-    "openai",
-    "azure",
-    "anthropic",
-    "google",
-    "bedrock",
-    "openrouter",
-    "ollama",
-    "llamacpp",
+    "openai", "azure", "anthropic", "google", "bedrock", "openrouter", "ollama", "llamacpp",
     "scripted",
-]
+]  # fmt: skip
 """How a provider is spoken to."""
 
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -51,7 +47,8 @@ LONGEST_SECONDS = 280
 _USES = ", ".join(Use)
 _PROVIDER_KEYS = {
     "kind", "base_url", "api_key", "default_model", "organization", "site_url", "app_name",
-    "key_name", "script", "api_version", "enabled", "private", "stream", "timeout_seconds",
+    "key_name", "script", "api_version", "profile", "enabled", "private", "stream",
+    "timeout_seconds", "usd_per_million",
 }  # fmt: skip
 MANNERS: Mapping[Use, CallOptions] = {
     Use.THINKING: CallOptions(timeout_seconds=120),
@@ -69,7 +66,8 @@ class ProviderSettings:
 
     `key_name` names the secret or environment variable of the key; `missing` is the variable
     without which the provider is absent; `problem` is another reason why it cannot be used.
-    `private` None means: judge by the address. `script` is a file for kind `scripted`.
+    `private` None means: judge by the address. `script` is a file for kind `scripted`,
+    `profile` the AWS profile that signs, `price` that of all models that no list has.
     `configured_url` is the address before the owner changed it at run time. `unseen` says that the
     key is a placeholder for one that this process cannot read, and must not be checked. `sign`
     signs requests with AWS credentials where there is no key; with `signs_by_choice` the owner
@@ -89,10 +87,12 @@ class ProviderSettings:
     problem: str = ""
     script: str = ""
     api_version: str = ""
+    profile: str = ""
     enabled: bool = True
     private: bool | None = None
     stream: bool = True
     timeout_seconds: float | None = None
+    price: Price | None = None
     configured_url: str | None = None
     unseen: bool = False
     sign: SignRequest | None = field(default=None, repr=False, compare=False)
@@ -200,9 +200,11 @@ def provider_catalogue_alias_target(name: str, aliases: Mapping[str, str], place
     while name in aliases:
         name = aliases[name]
         if name in seen or len(seen) > MOST_HOPS:
-            raise Invalid(
-                f"the alias {seen[0]!r} is circular, or leads over more than {MOST_HOPS} others: "
-                f"{' → '.join([*seen, name])}",
+            facts = {"alias": seen[0], "way": " → ".join([*seen, name]), "most": MOST_HOPS}
+            raise invalid_catalogue_reference(
+                "the alias {alias!r} is circular, or leads over {most}: {way}".format_map(facts),
+                problem="alias_circular",
+                facts=facts,
                 field=place,
                 cure="make each alias resolve to PROVIDER:MODEL",
             )
@@ -222,8 +224,10 @@ def check_catalogue_alias_target(
     if provider not in providers and provider != "scripted":
         known = ", ".join(sorted({*providers, "scripted"}))
         via = "" if found == name else f" (from alias {name!r})"
-        raise Invalid(
+        raise invalid_catalogue_reference(
             f"{found!r}{via} is not a known model, alias or provider",
+            problem="model_unknown",
+            facts={"model": found.removesuffix(":"), "provider": provider, "known": known},
             field=place,
             cure=f"write PROVIDER:MODEL with one of {known}, or an alias of [llm.aliases]",
         )
@@ -241,8 +245,10 @@ def check_catalogue_fallback_models(
     for name in fallback:
         found = check_catalogue_alias_target(name, aliases, providers, place)
         if found in seen:
-            raise Invalid(
+            raise invalid_catalogue_reference(
                 f"the fallback lists {found!r} twice, as {seen[found]!r} and as {name!r}",
+                problem="fallback_twice",
+                facts={"model": found, "first": seen[found], "second": name},
                 field=place,
                 cure="list each model once",
             )
@@ -259,8 +265,10 @@ def _check_references(settings: ModelsSettings) -> None:
     check_catalogue_alias_target(settings.default, {}, providers, "llm.default_provider")
     for alias in settings.selectable:
         if alias not in aliases:
-            raise Invalid(
+            raise invalid_catalogue_reference(
                 f"allowed_aliases contains {alias!r}, which is not a defined alias",
+                problem="alias_missing",
+                facts={"alias": alias},
                 field="llm.self_selection.allowed_aliases",
                 cure=f"add {alias} to [llm.aliases], or remove it from the list",
             )
@@ -296,12 +304,14 @@ def _provider(
         missing=missing,
         script=catalogue_config_text(table, "script", place),
         api_version=catalogue_config_text(table, "api_version", place),
+        profile=catalogue_config_text(table, "profile", place),
         enabled=catalogue_config_flag(table, "enabled", place) is not False,
         private=catalogue_config_flag(table, "private", place),
         stream=catalogue_config_flag(table, "stream", place) is not False,
         timeout_seconds=catalogue_config_seconds(
             table, "timeout_seconds", place, most=LONGEST_SECONDS
         ),
+        price=catalogue_config_price(table, "usd_per_million", place),
     )
 
 
@@ -354,7 +364,7 @@ def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
     for name, given in tables.items():
         place = f"llm.uses.{name}"
         use, table = _use(name, "llm.uses"), catalogue_config_table(given, place)
-        check_catalogue_config_keys(table, {"temperature", "stop", "timeout_seconds"}, place)
+        check_catalogue_config_keys(table, set(CallOptions.model_fields), place)
         values = {**MANNERS.get(use, CallOptions()).model_dump(), **table}
         try:
             manners[use] = CallOptions(**{**values, "stop": tuple(values["stop"])})
@@ -362,7 +372,8 @@ def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
             raise Invalid(
                 f"[{place}] is invalid: {_validation_message(error)}",
                 field=place,
-                cure="temperature is 0 to 2, stop a list of texts, "
+                cure="temperature is 0 to 2, top_p more than 0 and at most 1, max_output_tokens 16 "
+                "to 1000000, reasoning_effort low, medium or high, stop a list of texts, "
                 f"timeout_seconds more than 0 and at most {LONGEST_SECONDS}",
             ) from None
     return manners
@@ -370,9 +381,8 @@ def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
 
 def _validation_message(error: ValidationError | TypeError) -> str:
     if isinstance(error, ValidationError):
-        return "; ".join(
-            f"{each['loc'][0]}: {each['msg']}" for each in error.errors() if each["loc"]
-        )
+        found = (each for each in error.errors() if each["loc"])
+        return "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in found)
     return "stop must be a list of texts"
 
 

@@ -41,9 +41,11 @@ _NUMBERS = {
     "image_tokens": 0,
     "hidden_tokens": 0,
     "hidden_output_tokens": 0,
+    "most_temperature": 1,
 }
 _ABILITIES = (
-    "functions", "vision", "temperature", "stop", "chat", "leading_blocks", "responses",
+    "functions", "vision", "temperature", "stop", "chat", "leading_blocks", "opened_block",
+    "responses", "thinking_budget",
 )  # fmt: skip
 _LISTED = {*_PARTS, "context", "max_input_tokens", "also"}
 _UNDATED = date.min
@@ -71,10 +73,14 @@ class ModelSettings:
     stop: bool | None = None
     chat: bool | None = None
     leading_blocks: bool | None = None
+    opened_block: bool | None = None
     responses: bool | None = None
     image_tokens: int | None = None
     hidden_tokens: int | None = None
     hidden_output_tokens: int | None = None
+    most_temperature: int | None = None
+    thinking_budget: bool | None = None
+    efforts: tuple[str, ...] | None = None
     parts: Mapping[str, Any] = field(default_factory=dict)
     as_of: date = _UNDATED
 
@@ -240,15 +246,17 @@ def listed_catalogue_facts(entry: Any, place: str, as_of: date) -> ModelSettings
 
 def _own(table: Any, place: str, as_of: date) -> ModelSettings:
     table = catalogue_config_table(table, place)
-    check_catalogue_config_keys(table, {*_PARTS, *_NUMBERS, *_ABILITIES, "as_of"}, place)
+    check_catalogue_config_keys(table, {*_PARTS, *_NUMBERS, *_ABILITIES, "efforts", "as_of"}, place)
     parts = {part: table[part] for part in _PARTS if part in table}
     values: dict[str, Any] = {
         name: catalogue_config_count(table, name, place, least=least, most=MOST_TOKENS)
         for name, least in _NUMBERS.items()
     }
     values |= {name: catalogue_config_flag(table, name, place) for name in _ABILITIES}
+    efforts = catalogue_config_texts(table, "efforts", place) if "efforts" in table else None
     return ModelSettings(
         **values,
+        efforts=efforts,
         price=_price(parts, place),
         parts=parts,
         as_of=_date(table, place) if "as_of" in table else as_of,

@@ -67,10 +67,14 @@ def catalogue_model_info(provider: ProviderSettings, model: str, known: ModelSet
         temperature=known.temperature is not False,
         stop=known.stop is not False,
         leading_blocks=known.leading_blocks is True,
+        opened_block=known.opened_block is True,
         responses=known.responses is True,
         private=catalogue_provider_stays_private(provider),
         hidden_tokens=known.hidden_tokens or 0,
         hidden_output_tokens=known.hidden_output_tokens or 0,
+        most_temperature=known.most_temperature or 2,
+        efforts=known.efforts or (),
+        thinking_budget=known.thinking_budget is True,
         notes=_notes(provider, name, known, price),
     )
     images = known.image_tokens
@@ -79,7 +83,8 @@ def catalogue_model_info(provider: ProviderSettings, model: str, known: ModelSet
 
 def _price(provider: ProviderSettings, model: str, known: Price | None) -> Price | None:
     if known is None:
-        return FREE if catalogue_provider_costs_nothing(provider, model) else None
+        free = FREE if catalogue_provider_costs_nothing(provider, model) else None
+        return provider.price or free
     return _with_cache(known) if provider.kind == "anthropic" else known
 
 

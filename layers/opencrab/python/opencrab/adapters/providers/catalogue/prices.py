@@ -34,6 +34,8 @@ PROVIDERS = {
     "openrouter": "openrouter",
     "deepseek": "deepseek",
     "x-ai": "xai",
+    "mistral": "mistral",
+    "groq": "groq",
 }
 """Providers as the list names them, and as we do."""
 

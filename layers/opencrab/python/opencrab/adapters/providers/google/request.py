@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from opencrab.adapters.providers.google.schema import gemini_schema
+from opencrab.adapters.providers.wire.effort import wire_thinking_budget
 from opencrab.adapters.providers.wire.lenient import wire_dict, wire_list
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
@@ -55,8 +56,23 @@ def _limits(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
     limits: dict[str, Any] = {"maxOutputTokens": request.max_output_tokens}
     if request.temperature is not None and info.temperature:
         limits["temperature"] = request.temperature
+    if request.top_p is not None and info.temperature:
+        limits["topP"] = request.top_p
+    if thinking := _thinking(request, info):
+        limits["thinkingConfig"] = thinking
     stop = [text for text in request.stop if text and info.stop][:_STOP_SEQUENCES]
     return limits | ({"stopSequences": stop} if stop else {})
+
+
+def _thinking(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
+    """Return the thinking level, or its budget for models before Gemini 3; {} for the default."""
+    effort = request.reasoning_effort
+    if not effort:
+        return {}
+    if not info.thinking_budget:
+        return {"thinkingLevel": effort}
+    budget = wire_thinking_budget(effort, request.max_output_tokens)
+    return {} if budget is None else {"thinkingBudget": budget}
 
 
 def _declaration(action: ActionSchema) -> dict[str, Any]:

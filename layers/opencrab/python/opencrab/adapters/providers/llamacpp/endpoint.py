@@ -1,9 +1,12 @@
 """llama.cpp's own server: OpenAI's format, with a few words of its own for what went wrong."""
 
+from typing import Any
+
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.ports.models.model import ChatRequest, ModelInfo
 
 _NOT_IMPLEMENTED = 501
 
@@ -17,6 +20,17 @@ class LlamaCppWire(OpenAIWire):
         A request that follows at once on the same connection would be lost.
         """
         return {"connection": "close", **super().headers(endpoint)}
+
+    def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
+        """Add the schema of the answer, which the server turns into a grammar.
+
+        A grammar and tools exclude each other: with tools the server makes its own.
+        """
+        body = super().to_wire(request, info, stream=stream)
+        if request.answer_schema is not None and "tools" not in body:
+            form = {"name": "answer", "schema": request.answer_schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return body
 
     def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
         if reply.status != _NOT_IMPLEMENTED:

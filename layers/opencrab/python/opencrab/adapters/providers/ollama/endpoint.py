@@ -49,7 +49,8 @@ class OllamaWire:
             *system,
             *(_message(turn, info) for turn in pair_wire_calls_with_results(request.turns)),
         ]
-        return body | {"stream": stream, "options": _options(request, info)}
+        think = {"think": request.reasoning_effort} if request.reasoning_effort else {}
+        return body | {"stream": stream, **think, "options": _options(request, info)}
 
     def models_path(self) -> str:
         return "/api/tags"
@@ -88,6 +89,8 @@ def _options(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
     }
     if request.temperature is not None and info.temperature:
         options["temperature"] = request.temperature
+    if request.top_p is not None and info.temperature:
+        options["top_p"] = request.top_p
     stop = [text for text in request.stop if text and info.stop]
     return options | ({"stop": stop} if stop else {})
 

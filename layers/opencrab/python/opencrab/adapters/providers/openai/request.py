@@ -40,12 +40,15 @@ def openai_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> di
 
 
 def _limits(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
-    """Return token limit, temperature and stop; reasoning models accept only the token limit."""
+    """Return token limit, sampling and stop; reasoning models accept only limit and effort."""
+    effort = {"reasoning_effort": request.reasoning_effort} if request.reasoning_effort else {}
     if not info.temperature:
-        return {"max_completion_tokens": request.max_output_tokens}
-    limits: dict[str, Any] = {"max_tokens": request.max_output_tokens}
+        return {"max_completion_tokens": request.max_output_tokens, **effort}
+    limits: dict[str, Any] = {"max_tokens": request.max_output_tokens, **effort}
     if request.temperature is not None:
         limits["temperature"] = request.temperature
+    if request.top_p is not None:
+        limits["top_p"] = request.top_p
     stops = [stop for stop in request.stop if stop][:_MOST_STOPS]
     if stops and info.stop:
         limits["stop"] = stops

@@ -39,6 +39,9 @@ class OpenRouterWire(OpenAIWire):
         price is known, and so part of the reservation.
         """
         body = super().to_wire(request, info, stream=stream)
+        if effort := body.pop("reasoning_effort", None):
+            # Its own word for what each vendor behind it says differently.
+            body["reasoning"] = {"effort": effort}
         writes = info.price is not None and info.price.cache_write_per_million is not None
         if writes and request.model.startswith(_MARKED):
             _mark(body["messages"])

@@ -38,8 +38,11 @@ def responses_request(request: ChatRequest, info: ModelInfo, *, stream: bool) ->
     body["max_output_tokens"] = request.max_output_tokens
     if not info.temperature:
         body["include"] = ["reasoning.encrypted_content"]
-    elif request.temperature is not None:
-        body["temperature"] = request.temperature
+    else:
+        given = {"temperature": request.temperature, "top_p": request.top_p}
+        body |= {name: value for name, value in given.items() if value is not None}
+    if request.reasoning_effort:
+        body["reasoning"] = {"effort": request.reasoning_effort}
     return body | ({"stream": True} if stream else {})
 
 

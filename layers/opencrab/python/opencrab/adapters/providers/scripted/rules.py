@@ -80,10 +80,10 @@ _ABOUT = {
     "en": "I am not a language model, only a scripted stand-in.",
 }
 _ADVICE = {
-    "ja": "本物のモデルを使うには、環境変数 OPENAI_API_KEY を設定して OpenCrab を再起動するか、"
+    "ja": "本物のモデルを使うには、`opencrab setup` を実行するか、"
     "Ollama または llama.cpp のサーバーを起動してください(サーバーは自動で見つかります)。",
-    "en": "To get a real one, set the environment variable OPENAI_API_KEY and restart OpenCrab, or"
-    " start an Ollama or llama.cpp server, which is found by itself.",
+    "en": "To get a real one, run `opencrab setup`, or start an Ollama or llama.cpp server,"
+    " which is found by itself.",
 }
 _DONE = {
     "ws_write": {"ja": "書きました。", "en": "Written."},

@@ -30,13 +30,16 @@ class SortedText:
     memory: str | None = None
 
 
-def sort_leading_blocks(text: str, *, was_cut: bool = False) -> SortedText:
+def sort_leading_blocks(text: str, *, was_cut: bool = False, is_opened: bool = False) -> SortedText:
     """Separate <think> and <memory> blocks at the beginning of a text from the rest.
 
     A block without an end is one only if the text was cut; otherwise the model forgot to end it,
     and what follows is the answer. A thought without an opening tag begins at the start of the
     text, as some chat templates open it for the model; its closing tag then has a line of its own.
+    With `is_opened` the model's template always does: a text that was cut before it is all thought.
     """
+    if is_opened and was_cut and not has_left_opened_block(text):
+        return SortedText("", text.strip())
     if "<" not in text:
         return SortedText(text.strip())
     found: dict[str, list[str]] = {"think": [], "memory": []}
@@ -62,6 +65,11 @@ def sort_leading_blocks(text: str, *, was_cut: bool = False) -> SortedText:
     )
 
 
+def has_left_opened_block(text: str) -> bool:
+    """Check whether the thought that a template opened is over, or the text opens one itself."""
+    return bool(_OPENING.match(text) or _UNOPENED.search(text))
+
+
 def text_after_leading_blocks(text: str) -> str:
     """Return what may be shown of a text that is still arriving.
 
@@ -71,11 +79,18 @@ def text_after_leading_blocks(text: str) -> str:
     return "" if any(tag.startswith(rest.casefold()) for tag in _TAGS) else rest
 
 
-def answer_without_leading_blocks(answer: ModelAnswer) -> ModelAnswer:
-    """Return an answer whose leading blocks are its thought and its memory update."""
+def answer_without_leading_blocks(answer: ModelAnswer, *, is_opened: bool = False) -> ModelAnswer:
+    """Return an answer whose leading blocks are its thought and its memory update.
+
+    With `is_opened` the model's chat template opens the thought, unless the server took it out.
+    """
     thought = answer.thought or Reflection()
     spoken = thought.intent if answer.calls else answer.text
-    words = sort_leading_blocks(spoken, was_cut=answer.finish in _CUT)
+    words = sort_leading_blocks(
+        spoken,
+        was_cut=answer.finish in _CUT,
+        is_opened=is_opened and not thought.judgment and not answer.calls,
+    )
     if words.text == spoken:
         return answer
     thought = thought.replaced(

@@ -16,6 +16,8 @@ from opencrab.adapters.sqlite.write_batch import (
 )
 
 FEED = "feed"
+DOCUMENTS = "FACT#"
+"""How the partitions of documents begin."""
 
 _ITEM = "SELECT pk, sk, body FROM item WHERE pk=? AND sk=?"
 _IN_PLACE = (
@@ -40,6 +42,7 @@ class SqliteItems:
         self.connection = connection
         self.execute = connection.execute
         self.touched: set[str] = set()
+        self.documents: list[Place] = []
 
     def get(self, pk: str, sk: str) -> str | None:
         """Return an item's body by its key; None if it does not exist."""
@@ -141,6 +144,8 @@ class SqliteItems:
                 sk,
                 body.ljust(max(room, -(-len(body) // _STEP) * _STEP)) if room else body,
             )
+            if pk.startswith(DOCUMENTS):
+                self.documents.append((pk, sk))
             values.append(listing)
             values += (None, None) if due is None else (due[0], sqlite_milliseconds(due[1]))
             values.append(None if expires_at is None else sqlite_milliseconds(expires_at))

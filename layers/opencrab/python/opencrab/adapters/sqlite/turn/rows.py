@@ -1,10 +1,10 @@
 """Rows of turns: what a change of a turn reads and writes, and what the feed tells of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite import usage as ledger
@@ -22,6 +22,7 @@ from opencrab.domain.conversation.message import Line, Utterance
 from opencrab.domain.errors import NotFound, Stopped, Superseded
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, key_of_turn_record
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.value import read_stored_json
 from opencrab.ports.turn.journal import TurnChange
 
 RETENTION = timedelta(days=35)
@@ -53,7 +54,15 @@ def sqlite_turn(items: SqliteItems, turn_id: str) -> Turn:
 def turn_records_in_sqlite(items: SqliteItems, turn_id: str) -> tuple[Record, ...]:
     """Return a turn's records in order of their sort keys."""
     rows = items.between(f"TURN#{turn_id}", "0", ":")
-    return tuple(RECORD.validate_json(body) for _, body in rows)
+    return records_of_sqlite_rows([body for _, body in rows])
+
+
+def records_of_sqlite_rows(bodies: Iterable[str]) -> tuple[Record, ...]:
+    """Return the records of rows by their bodies."""
+    try:
+        return tuple(map(RECORD.validate_json, bodies))
+    except ValidationError:
+        return tuple(read_stored_json(RECORD, body) for body in bodies)
 
 
 def put_sqlite_turn(items: SqliteItems, turn: Turn, *, before: TurnStatus | None = None) -> None:
@@ -70,7 +79,7 @@ def turn_of_sqlite_row(turn_id: str, body: str | None) -> Turn:
             f"there is no turn {turn_id!r}",
             cure="use a turn_id from GET /api/sessions/{session_id}/messages",
         )
-    return Turn.model_validate_json(body)
+    return Turn.from_stored(body)
 
 
 def add_turn_to_sqlite_batch(
@@ -120,7 +129,7 @@ def _utterance_row(utterance: Utterance) -> ItemRow:
     return ItemRow(
         f"OUT#{utterance.channel.target}",
         utterance.key,
-        utterance.model_dump_json(),
+        utterance.to_stored(),
         due=("outbox", utterance.updated_at),
     )
 
@@ -222,7 +231,7 @@ def _record_body(record: Record) -> str:
     """Return a record as stored; those of model calls, which are most, without their defaults."""
     if isinstance(record, ModelIntent | ModelResult):
         return f'{{"kind":"{record.kind}",{record.without_defaults()[1:]}'
-    return record.model_dump_json()
+    return record.to_stored()
 
 
 def _check(stored: Turn, change: TurnChange) -> None:

@@ -41,7 +41,7 @@ from opencrab.engine.learning.changes import (
     roll_back_mix,
     store_adjustment,
 )
-from opencrab.engine.learning.measures import learning_candidate_models
+from opencrab.engine.learning.measures import learning_candidate_models, text_times_of_skills
 from opencrab.engine.learning.nightly.experiences import (
     experience_proposals,
     nightly_experience_search_hits,
@@ -347,7 +347,7 @@ def _scene(
     """Load what is known of an agent at the end of a period, or of a day so far."""
     agent, facts = profile.agent, runtime.home.facts
     skills = _skills(runtime, agent.id)
-    worded = {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}
+    worded = text_times_of_skills(skills)
     graded = stretch.span is not ReviewSpan.REVIEW
     known = aggregate_evidence_of_day(
         runtime.home, runtime.clock, agent.id, stretch.last, worded, graded=graded

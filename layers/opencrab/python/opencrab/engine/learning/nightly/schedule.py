@@ -12,10 +12,10 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import groupby, islice
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
-from opencrab.domain.errors import Changed, Invalid, Unavailable
+from opencrab.domain.errors import Changed, Invalid, Unavailable, UnreadableValue
 from opencrab.domain.learning.review_period import (
     KEPT,
     MADE_UP_DAYS,
@@ -121,8 +121,8 @@ def current_review_period(runtime: Runtime, agent_id: str) -> ReviewPeriod:
 def parse_review_message(body: str) -> tuple[str, ReviewPeriod]:
     """Return the agent and the period that a message names; raises Invalid if it is malformed."""
     try:
-        message = NightMessage.model_validate_json(body)
-    except ValidationError:
+        message = NightMessage.from_stored(body)
+    except UnreadableValue:
         raise Invalid(f"malformed message of the nightly queue: {body[:100]!r}") from None
     return message.agent, parse_review_period(message.period)
 

@@ -15,6 +15,9 @@ from opencrab.ports.turn.action import one_line
 OVERHEAD_TOKENS = 800
 """The tokens of the prompt without its sources."""
 
+_CALL_TAGS = ("<tool_call>", "<function=", "<|python_tag|>", "[TOOL_CALLS]")
+"""What small models begin a tool call with; servers pass it on as text if no tools were offered."""
+
 _TITLE = 120
 _ROW_TOKENS = 12
 
@@ -89,7 +92,7 @@ def summary_source_tokens(source: str) -> int:
 def parse_summary_answer(answer: ModelAnswer) -> tuple[str, str]:
     """Return title and text; raise ValueError saying why an answer is no summary."""
     said = answer.text.replace("\x00", "").strip()
-    if answer.calls:
+    if answer.calls or said.startswith(_CALL_TAGS):
         raise ValueError("the model returned tool calls instead of a summary")
     if not said:
         raise ValueError("empty model response")

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.learning.aggregate import compute_evidence
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
@@ -40,7 +41,6 @@ from opencrab.domain.usage.counters import CounterCell, DailyTally
 from opencrab.engine.learning.aggregation import (
     AggregatedEvidence,
     close_evidence_days,
-    compute_evidence,
     split_open_and_closed_evidence,
 )
 from opencrab.engine.learning.changes import LearningChange

@@ -4,13 +4,15 @@ The token budget alone decides. The opening line and the last speeches stay, the
 counted, and the newest topics before the window are named.
 """
 
+import json
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.memory.summary import COMPACTION, CompactionState, SummaryTopic
 from opencrab.domain.text.terms import estimated_tokens
-from opencrab.domain.turn.turn import Trigger, Turn
+from opencrab.domain.turn.turn import UNASKED, Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART
@@ -24,6 +26,12 @@ from opencrab.ports.models.model import PromptText, labelled_message
 
 SPEECHES = 5
 """The number of last speeches that are kept when other lines must go."""
+
+_PAUSE_SECONDS = 60
+"""Lines further apart than this belong to different turns of an agent."""
+
+_PAUSES = 5
+"""The last pauses of which the median predicts the next."""
 
 TOPICS = 8
 """The most topics that are named."""
@@ -188,3 +196,32 @@ def _topics(work: TurnWork) -> tuple[SummaryTopic, ...]:
         topic.replaced(title="") if topic.tainted and not turn.taint else topic
         for topic in stored.read(CompactionState).topics
     )
+
+
+def prompt_call_arguments(line: Line) -> dict[str, object]:
+    """Return an old call's arguments; truncated ones as the text that was kept, under `cut`."""
+    kept = str((line.data or {}).get("arguments", "{}"))
+    try:
+        arguments = json.loads(kept)
+    except ValueError:
+        return {"cut": kept}
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def prompt_reuse_seconds(work: TurnWork) -> float | None:
+    """Return the seconds until a turn like this one is expected, which nobody asks for.
+
+    It is the median of the session's last pauses; before the first, the heartbeat's interval. None
+    for turns that people begin, whenever they like.
+    """
+    turn = work.turn
+    if turn.trigger not in UNASKED:
+        return None
+    times = [line.at for line in work.history]
+    gaps = [(later - at).total_seconds() for at, later in pairwise(times)]
+    pauses = [gap for gap in gaps if gap > _PAUSE_SECONDS][-_PAUSES:]
+    if pauses:
+        return sorted(pauses)[len(pauses) // 2]
+    if turn.trigger is Trigger.HEARTBEAT:
+        return float(work.profile.agent.heartbeat.interval_seconds)
+    return None

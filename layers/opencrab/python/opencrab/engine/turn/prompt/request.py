@@ -22,6 +22,7 @@ from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import ActionCall, CallResult
 from opencrab.domain.turn.transcript import TurnStep
 from opencrab.domain.value import Language
+from opencrab.engine.models.sampling import sampling_of_call
 from opencrab.engine.runtime import Rules
 from opencrab.engine.skills.offering import (
     agent_skills_index,
@@ -34,8 +35,10 @@ from opencrab.engine.turn.prompt.attachments import prompt_trigger_with_attachme
 from opencrab.engine.turn.prompt.folders import prompt_mind_for_folders
 from opencrab.engine.turn.prompt.history import (
     earlier_prompt_history,
+    prompt_call_arguments,
     prompt_history_that_fits,
     prompt_history_tokens,
+    prompt_reuse_seconds,
 )
 from opencrab.engine.turn.prompt.surroundings import prompt_orientation_text
 from opencrab.engine.turn.prompt.system_text import (
@@ -83,7 +86,7 @@ def build_turn_prompt_request(
     agent, rules = work.profile.agent, work.runtime.rules
     _find_skills(work)
     schemas = _schemas(work, info)
-    output = prompt_answer_token_limit(info, rules)
+    output = prompt_answer_token_limit(info, rules, manner.max_output_tokens)
     most = prompt_input_token_limit(info, output)
     water = prompt_token_limit(most, rules)
     shares = rules.autonomy.shares if work.turn.is_autonomous else None
@@ -116,9 +119,10 @@ def build_turn_prompt_request(
         system=system,
         turns=(*_window(work, shown, trigger, room), *steps, last),
         max_output_tokens=output,
-        temperature=manner.temperature if info.temperature else None,
         stop=manner.stop,
         timeout_seconds=min(manner.timeout_seconds, rules.model_timeout_seconds),
+        reuse_seconds=prompt_reuse_seconds(work),
+        **sampling_of_call(info, manner),
     )
 
 
@@ -126,10 +130,10 @@ def _system(work: TurnWork, memories: PromptText, shares: Shares | None) -> Prom
     """Return the system text, which is the same for all calls of a turn with the same memories."""
     prompt = work.prompt
     if memories not in prompt.system:
-        skills = prompt.skill_index or NO_TEXT
+        told = (prompt.skill_index or NO_TEXT, memories, shares)
         orders = NO_TEXT if prompt.around is None else prompt_owner_instructions(work)
         prompt.system[memories] = system_prompt_text(
-            work.profile, work.session, skills, memories, shares, orders=orders
+            work.profile, work.session, *told, orders=orders
         )
     return prompt.system[memories]
 
@@ -254,9 +258,12 @@ def prompt_token_limit(limit: int, rules: Rules) -> int:
     return min(limit // 2, rules.high_water_tokens)
 
 
-def prompt_answer_token_limit(info: ModelInfo, rules: Rules) -> int:
-    """Return the most tokens of one answer: at most a quarter of a window shared with the input."""
-    limit = min(info.max_output_tokens, rules.max_output_tokens)
+def prompt_answer_token_limit(info: ModelInfo, rules: Rules, wanted: int | None = None) -> int:
+    """Return the most tokens of one answer: at most a quarter of a window shared with the input.
+
+    `wanted` is the setting of the use or agent, which replaces the default.
+    """
+    limit = min(info.max_output_tokens, wanted or rules.max_output_tokens)
     return limit if info.max_total_tokens is None else min(limit, info.max_total_tokens // 4)
 
 
@@ -283,15 +290,14 @@ def render_prompt_history(
 def _render_line(line: Line, agent_id: str, language: Language) -> Shown:
     own = line.speaker_id == agent_id
     label = LABELS[line.taints_reader(agent_id)]
-    said = label(line.text)
     match line.kind:
         case _ if line.is_erased or (own and line.audience is Audience.AGENTS):
             return ()
         case LineKind.SPEECH if own:
-            return (labelled_message("assistant", said),)
+            return (labelled_message("assistant", label(line.text)),)
         case LineKind.SYSTEM if line.audience is Audience.AGENTS:
             given = (line.text, line.authority, _person(line.speaker_name, line.speaker_id))
-            told = prompt_guidance_text(language, *given, tainted=said.tainted)
+            told = prompt_guidance_text(language, *given, tainted=label(line.text).tainted)
             return (labelled_message("user", told),)
         case LineKind.SPEECH | LineKind.SYSTEM:
             name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
@@ -300,7 +306,9 @@ def _render_line(line: Line, agent_id: str, language: Language) -> Shown:
             return (labelled_message("user", told, name=line.speaker_id),)
         case LineKind.ACTION if own and line.data is not None:
             call = ActionCall.model_construct(
-                id=f"h{line.sequence}", name=line.data["name"], arguments=_past(line)
+                id=f"h{line.sequence}",
+                name=line.data["name"],
+                arguments=prompt_call_arguments(line),
             )
             result = label(str(line.data.get("result", "")))
             return (
@@ -309,16 +317,6 @@ def _render_line(line: Line, agent_id: str, language: Language) -> Shown:
             )
         case _:
             return ()
-
-
-def _past(line: Line) -> dict[str, object]:
-    """Return an old call's arguments; truncated ones as the text that was kept, under `cut`."""
-    kept = str((line.data or {}).get("arguments", "{}"))
-    try:
-        arguments = json.loads(kept)
-    except ValueError:
-        return {"cut": kept}
-    return arguments if isinstance(arguments, dict) else {}
 
 
 def _steps(work: TurnWork, guidance: dict[str, Instruction]) -> list[ChatMessage | CallReturn]:

@@ -1,8 +1,13 @@
 """Question: the request of a background turn, one message without actions."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
+from opencrab.engine.models.sampling import sampling_of_call
 from opencrab.engine.turn.prompt.request import prompt_input_token_limit
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import (
@@ -22,21 +27,26 @@ def single_question_prompt_request(
     system: PromptText,
     question: PromptText,
     output: int,
+    answer_schema: Mapping[str, Any] | None = None,
 ) -> ChatRequest:
-    """Return the request for an answer of `output` tokens; raises Invalid if it is too long."""
+    """Return the request for an answer of `output` tokens, in the form of a JSON Schema if given.
+
+    Raises Invalid if it is too long.
+    """
     most, needed = prompt_input_token_limit(info, output), estimated_tokens(system + question)
     if needed > most:
         raise Invalid(
             f"model {info.name!r} accepts {most} tokens; this request needs about {needed}",
             cure="choose a model with a larger input limit for `analysis`",
         )
-    return labelled_request(
+    request = labelled_request(
         model=info.name.partition(":")[2],
         actions=(),
         system=system,
         turns=(labelled_message("user", question),),
         max_output_tokens=output,
-        temperature=manner.temperature if info.temperature else None,
         stop=manner.stop,
         timeout_seconds=min(manner.timeout_seconds, work.runtime.rules.model_timeout_seconds),
+        **sampling_of_call(info, manner),
     )
+    return replace(request, answer_schema=answer_schema)

@@ -122,7 +122,7 @@ def create_agent(terminal: Terminal, /, **draft: Any) -> None:
             raise typer.BadParameter(terminal.words("name_needed"), param_hint="--name")
         agent = ask_for_new_agent(terminal, draft)
     else:
-        agent = _create_from_draft(terminal, draft)
+        agent = create_agent_from_draft(terminal, draft)
     terminal.print_result(agent, "agent_created", name=agent["name"], id=agent["id"])
     if not (terminal.options.json or terminal.options.quiet):
         terminal.print_sentence("agent_created_next", name=agent["name"])
@@ -193,10 +193,11 @@ def ask_for_new_agent(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
     persona = draft.get("persona") or ask_line_on_terminal(words("ask_persona"))
     purpose = draft.get("purpose") or ask_line_on_terminal(words("ask_purpose"))
     answers = {"language": language, "name": name, "persona": persona, "purpose": purpose}
-    return _create_from_draft(terminal, {**draft, **answers})
+    return create_agent_from_draft(terminal, {**draft, **answers})
 
 
-def _create_from_draft(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
+def create_agent_from_draft(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
+    """Create an agent with the options of a draft, of which only `name` must be given."""
     body: dict[str, Any] = {"language": terminal.options.language.for_agents}
     body |= {name: draft[name] for name in _SETTINGS if draft.get(name)}
     if "policy" in body:

@@ -108,7 +108,9 @@ def list_received_events(terminal: Terminal, agent: AgentName) -> None:
         terminal.print_sentence("no_received_events", name=found["name"])
     for each in page["items"]:
         at = format_time_for_terminal(each["at"])
-        terminal.line(truncate_terminal_line(f"{at} {each['type']} {each['text']}", _WIDTH))
+        source = f" [{each['source']}]" if each["source"] else ""
+        told = f"{at} {each['type']}{source} {each['text']}"
+        terminal.line(truncate_terminal_line(told, _WIDTH))
 
 
 @cli_command
@@ -123,6 +125,7 @@ def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
         row = (
             format_time_for_terminal(beat["at"]),
             ", ".join(beat["reasons"]),
+            _result(terminal, beat),
             beat.get("turn_id") or "",
         )
         terminal.line("  ".join(row).rstrip())
@@ -130,6 +133,15 @@ def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
     terminal.print_sentence(
         "beats_so_far", beats=totals["beats"], idle=totals["idle"], turns=totals["turns"]
     )
+
+
+def _result(terminal: Terminal, beat: dict[str, Any]) -> str:
+    """Return what the agent decided, how its turn ended, and what it did."""
+    if not beat.get("decision"):
+        return terminal.words("beat_no_result")
+    done = f" ({', '.join(beat['actions'])})" if beat["actions"] else ""
+    decided = terminal.words.term(f"beat_{beat['decision']}")
+    return f"→ {decided}, {terminal.words.term(beat['status'])}{done}"
 
 
 def _hours(before: Any, hours: str | None, zone: str | None) -> dict[str, Any] | None:

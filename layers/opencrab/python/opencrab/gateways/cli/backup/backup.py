@@ -137,7 +137,7 @@ def _print_aws(terminal: Terminal, verb: str, stage: str, folder: Path | None) -
 
 def _draw(terminal: Terminal, report: "VerifyReport") -> None:
     for problem in report.problems:
-        detail, cure = _sentences(terminal, problem)
+        detail, cure = integrity_problem_sentences(terminal, problem)
         terminal.line(f"✗ {detail}")
         terminal.line(f"  → {cure}")
     key = "verify_problems" if report.problems else "verify_sound"
@@ -150,8 +150,8 @@ def _draw(terminal: Terminal, report: "VerifyReport") -> None:
     )
 
 
-def _sentences(terminal: Terminal, problem: "IntegrityProblem") -> tuple[str, str]:
-    """What is wrong, and what to do about it."""
+def integrity_problem_sentences(terminal: Terminal, problem: "IntegrityProblem") -> tuple[str, str]:
+    """Return what is wrong, and what to do about it."""
     if problem.detail:
         return problem.detail, problem.cure
     name = _PROBLEMS[problem.kind]

@@ -22,13 +22,7 @@ def _group(name: str, *commands: CommandNode) -> CommandNode:
 
 ALIASES = (
     _alias("task", "tasks", table="goals.tasks:COMMANDS"),
-    _short("setup", "configuration.setup:set_up"),
-    _alias(
-        "providers",
-        "models providers",
-        "models.models:list_model_providers",
-        "configuration.providers:COMMANDS",
-    ),
+    _short("providers", "models.models:list_model_providers", "configuration.providers:COMMANDS"),
     _short("aliases", "configuration.choices:list_model_aliases", "configuration.choices:ALIASES"),
     _short(
         "fallback", "configuration.choices:show_model_fallback", "configuration.choices:FALLBACK"

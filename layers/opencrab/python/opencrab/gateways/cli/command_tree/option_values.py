@@ -6,7 +6,7 @@ _BY_NAME = {
     "data": "DIR",
     "directory": "DIR",
     "hours": "HOURS",
-    "interval": "MINUTES",
+    "interval": "SECONDS",
     "key": "KEY",
     "language": "LANGUAGE",
     "model": "MODEL",

@@ -36,6 +36,12 @@ _ADMIN = (
 
 _TREE = (
     CommandNode(
+        "setup",
+        "Choose provider, models, budget and a first agent, and test them; run it again to change.",
+        "setup.setup:set_up",
+        section=_DAILY,
+    ),
+    CommandNode(
         "up",
         "Run OpenCrab on this computer.",
         "server.up:run_server_on_this_computer",
@@ -62,6 +68,7 @@ _TREE = (
             CommandNode("show", runs="agents.agents:show_agent"),
             CommandNode("edit", runs="agents.agents:edit_agent"),
             CommandNode("peers", runs="agents.peers:show_or_set_reach_of_agent"),
+            CommandNode("sampling", runs="agents.sampling:show_or_set_sampling_of_agent"),
             CommandNode("promises", runs="agents.peers:list_promises"),
             CommandNode("retire", runs="agents.agents:retire_agent"),
             CommandNode("analytics", runs="insight.analytics:show_analytics"),
@@ -173,7 +180,10 @@ _TREE = (
             CommandNode("check", runs="configuration.files:check_settings"),
             CommandNode("diff", runs="configuration.files:show_settings_difference"),
             CommandNode("path", runs="configuration.files:show_settings_paths"),
-            CommandNode("setup", runs="configuration.setup:set_up"),
+            CommandNode("push", runs="configuration.deployed:push_settings"),
+            CommandNode("pull", runs="configuration.deployed:pull_settings"),
+            CommandNode("versions", runs="configuration.deployed:list_settings_versions"),
+            CommandNode("setup", runs="setup.setup:set_up", hidden=True),
             CommandNode("schema", runs="configuration.files:print_settings_schema"),
         ),
         section=_DAILY,
@@ -273,6 +283,12 @@ _TREE = (
         "service",
         "Run OpenCrab in the background with systemd or launchd.",
         table="server.init_system:COMMANDS",
+        section=_OPERATION,
+    ),
+    CommandNode(
+        "upgrade",
+        "Bring the data folder to this version: check, back up, migrate, check again.",
+        "backup.upgrade:upgrade_data_folder",
         section=_OPERATION,
     ),
     CommandNode(

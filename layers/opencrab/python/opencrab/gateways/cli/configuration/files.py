@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from opencrab.domain.configuration.hidden_value import hide_secret_settings
 from opencrab.domain.errors import Invalid, NotFound
+from opencrab.gateways.cli.configuration.faults import (
+    deployed_settings_file,
+    print_settings_faults,
+)
 from opencrab.gateways.cli.configuration.opening import (
-    hide_secret_settings,
     open_terminal_configuration,
     setting_view_without_secrets,
 )
 from opencrab.gateways.cli.scripting.exit_code import ExitCode
-from opencrab.gateways.cli.terminal.arguments import cli_argument
+from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from opencrab.ports.installation.configuration import (
         Configuration,
         ConfigurationFault,
@@ -82,7 +84,7 @@ def edit_settings(terminal: Terminal) -> None:
     while True:
         open_in_editor(terminal, path)
         faults = configuration.faults()
-        _print_faults(terminal, faults)
+        print_settings_faults(terminal, faults)
         if not faults:
             terminal.print_sentence("config_sound", files=str(path))
             return
@@ -96,14 +98,19 @@ def check_settings(
     file: Annotated[
         Path | None, cli_argument("Another file, such as one to deploy.", "FILE")
     ] = None,
+    *,
+    deployed: Annotated[bool, cli_option("Check it for AWS, as `config push` does.")] = False,
 ) -> None:
     """Check the settings files, and list all that is wrong at once."""
     configuration = open_terminal_configuration(terminal)
-    faults = configuration.faults(file)
+    if deployed:
+        faults = deployed_settings_file(terminal, file or configuration.written)[1]
+    else:
+        faults = configuration.faults(file)
     if terminal.options.json:
         terminal.json([_fault_view(each) for each in faults])
     elif faults:
-        _print_faults(terminal, faults)
+        print_settings_faults(terminal, faults)
     else:
         terminal.print_sentence("config_sound", files=_files_text(terminal, configuration, file))
     if faults:
@@ -167,16 +174,8 @@ def _print_change(terminal: Terminal, change: "SettingChange", key: str, **facts
     if change.overridden_by:
         terminal.print_note("setting_overridden", name=change.name, source=change.overridden_by)
     else:
-        terminal.print_note("setting_at_start")
-
-
-def _print_faults(terminal: Terminal, faults: "Sequence[ConfigurationFault]") -> None:
-    for each in faults:
-        where = f"{each.file}:{each.line}: " if each.line else ""
-        named = each.what if where in each.what else f"{where}{each.what}"
-        terminal.print_complaint(named)
-        if each.cure:
-            terminal.print_complaint(f"  → {each.cure}")
+        is_of_models = change.name.startswith("llm.") and change.name != "llm.prices_url"
+        terminal.print_note("models_at_once" if is_of_models else "setting_at_start")
 
 
 def _fault_view(fault: "ConfigurationFault") -> dict[str, object]:

@@ -7,6 +7,11 @@ import typer
 
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.gateways.cli.configuration.opening import open_terminal_configuration
+from opencrab.gateways.cli.configuration.remote_providers import (
+    check_remote_provider,
+    put_remote_provider,
+    remove_remote_provider,
+)
 from opencrab.gateways.cli.scripting.exit_code import ExitCode
 from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
@@ -18,7 +23,9 @@ from opencrab.gateways.cli.terminal.input import (
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.ports.installation.configuration import Configuration
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
+PROVIDER_NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
+"""The name of a provider of the owner's; its variables and settings contain it."""
+
 _SECTION = "llm.providers"
 
 ProviderName = Annotated[str, cli_argument("The provider's name, such as openai.", "PROVIDER")]
@@ -48,14 +55,21 @@ def add_provider(
     key: Key = False,
 ) -> None:
     """Add a provider of your own, such as a gateway or a server with OpenAI's API."""
+    if terminal.options.url is not None:
+        if base_url is None:
+            raise typer.BadParameter(terminal.words("provider_url"), param_hint="--base-url")
+        given = {"kind": kind or "openai", "base_url": base_url, "default_model": model}
+        secret = ask_provider_key(terminal, name) if key else ""
+        put_remote_provider(terminal, name, given, key=secret)
+        return
     configuration = open_terminal_configuration(terminal)
     if name in provider_names_in(configuration):
         raise Conflict(
             terminal.words("provider_exists", name=name),
             cure=f"opencrab models providers set {name} …",
         )
-    if not _NAME.fullmatch(name):
-        raise Invalid(terminal.words("provider_name", name=name), cure="groq, my-server, …")
+    if not PROVIDER_NAME.fullmatch(name):
+        raise Invalid(terminal.words("provider_name", name=name), cure="my-gateway, my-server, …")
     if base_url is None:
         raise typer.BadParameter(terminal.words("provider_url"), param_hint="--base-url")
     texts = _texts(name, kind or "openai", base_url, model)
@@ -75,6 +89,11 @@ def set_provider(
     enable: Annotated[bool, cli_option("Use it again after `models providers remove`.")] = False,
 ) -> None:
     """Change a provider: its address, default model or key."""
+    if terminal.options.url is not None:
+        given = {"kind": kind, "base_url": base_url, "default_model": model}
+        secret = ask_provider_key(terminal, name) if key else ""
+        put_remote_provider(terminal, name, given, key=secret, enable=enable)
+        return
     configuration = open_terminal_configuration(terminal)
     _require_known(terminal, configuration, name)
     texts = _texts(name, kind, base_url, model)
@@ -88,6 +107,9 @@ def set_provider(
 @cli_command
 def remove_provider(terminal: Terminal, name: ProviderName) -> None:
     """Remove a provider of your own; one that ships with OpenCrab is disabled."""
+    if terminal.options.url is not None:
+        remove_remote_provider(terminal, name)
+        return
     configuration = open_terminal_configuration(terminal)
     _require_known(terminal, configuration, name)
     prefix = f"{_SECTION}.{name}"
@@ -104,6 +126,9 @@ def remove_provider(terminal: Terminal, name: ProviderName) -> None:
 @cli_command
 def check_provider(terminal: Terminal, name: ProviderName) -> None:
     """Ask a provider for its list of models, which costs nothing."""
+    if terminal.options.url is not None:
+        check_remote_provider(terminal, name)
+        return
     configuration = open_terminal_configuration(terminal)
     _require_known(terminal, configuration, name)
     health = configuration.check_provider(name)
@@ -157,14 +182,17 @@ def _change(
     terminal.print_note("provider_try", name=name)
 
 
-def ask_provider_key(terminal: Terminal, name: str) -> str:
-    """Ask for a provider's key, which is not shown, or read it from a pipe."""
+def ask_provider_key(terminal: Terminal, name: str, question: str = "provider_key") -> str:
+    """Ask for a provider's key, which is not shown, or read it from a pipe.
+
+    `question` is the key of the sentence that asks.
+    """
     if not terminal.interactive:
         return terminal_text_argument_or_pipe(
             terminal, None, needed="provider_key_needed", option="--key"
         ).strip()
     with hide_terminal_typing():
-        secret = ask_line_on_terminal(terminal.words("provider_key", name=name))
+        secret = ask_line_on_terminal(terminal.words(question, name=name))
     terminal.line()
     return secret.strip()
 

@@ -22,6 +22,9 @@ SECONDS = 15.0
 QUIET_SECONDS = 45.0
 """How long a stream of events may be silent; the server says something every 15 seconds."""
 
+_LONGEST_RETRY_SECONDS = 15.0
+"""The longest pause between two requests for events that a server can ask for."""
+
 _BY_STATUS: dict[int, type[OpenCrabError]] = {
     400: errors.Invalid,
     401: errors.Unauthenticated,
@@ -77,6 +80,7 @@ class Client:
         }
         if address.key and address.folder is None:
             headers["Authorization"] = f"Bearer {address.key}"
+        self.retry_seconds = 0.0
         self._http = httpx.Client(
             base_url=address.url,
             headers=headers,
@@ -154,7 +158,11 @@ class Client:
         response = self._request("GET", parts, query={**query, "after": after}, headers=headers)
         kind = response.headers.get("Content-Type", "")
         if response.is_success and "ndjson" in kind:
-            return response.text, response.headers.get("X-OpenCrab-Next-Cursor", after)
+            following = response.headers.get("X-OpenCrab-Next-Cursor")
+            if following is None and response.text:
+                # Without it the next part would be this one again, without end.
+                raise self._unavailable("cursor_dropped", url=self.address.url)
+            return response.text, following or after
         if response.is_success and "zip" in kind:
             # Its export has no parts yet.
             raise self._unavailable("older_server", url=self.address.url)
@@ -182,6 +190,10 @@ class Client:
                 response.read()
                 raise self._error(response, _json(response))
             for fields in _events(response.iter_lines()):
+                if fields.get("retry", "").isdigit():
+                    self.retry_seconds = min(int(fields["retry"]) / 1_000, _LONGEST_RETRY_SECONDS)
+                if "data" not in fields:
+                    continue
                 data = json.loads(fields["data"])
                 if fields.get("event") == "problem":
                     error = _BY_STATUS.get(data["status"], Unavailable)
@@ -297,13 +309,13 @@ class Client:
 
 
 def _events(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Parse server-sent events and return the fields of each that has data."""
+    """Parse server-sent events and return the fields of each that has data or a retry."""
     fields = dict[str, str]()
     for line in lines:
         name, _, text = line.partition(":")
         if line:
             fields[name] = text.removeprefix(" ")
-        elif "data" in fields:
+        elif "data" in fields or "retry" in fields:
             yield fields
         fields = fields if line else {}
 

@@ -43,6 +43,19 @@ def list_over_server_connection(
             return
 
 
+def require_server_of_folder(address: ServerAddress, folder: Path, seconds: float) -> None:
+    """Raise Refused unless the server at an address proves that it runs on a data folder.
+
+    Raises OSError and HTTPException if nobody answers.
+    """
+    parts = urlsplit(address.url)
+    connection = http.client.HTTPConnection(address.host, parts.port, timeout=seconds)
+    try:
+        _require_proof(connection, address, folder)
+    finally:
+        connection.close()
+
+
 def _page(address: ServerAddress, path: str, seconds: float) -> dict[str, Any]:
     """Ask for a page over the connection on which the server of a folder proved itself.
 

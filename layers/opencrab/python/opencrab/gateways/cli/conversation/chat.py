@@ -1,5 +1,6 @@
 """Chat: talk to an agent, by hand or from a script."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -45,18 +46,18 @@ def chat(
     """Talk to an agent, in the last conversation with it; piped input is answered line by line."""
     if new + last + bool(session) > 1:
         raise typer.BadParameter(terminal.words("one_conversation"), param_hint="--new")
+    if say is None and terminal.interactive:
+        from opencrab.gateways.cli.server.temporary import server_for_command
+
+        with server_for_command(terminal, "server_while_chat"):
+            converse_at_terminal(
+                terminal, agent, session, speaker, attach or [], new=new, last=last
+            )
+        return
     attachments = _attachments(terminal, attach or [])
     someone = None if session and not agent else _agent(terminal, agent)
     if say is None and terminal.options.no_input and terminal.input.isatty():
         raise typer.BadParameter(terminal.words("nothing_to_say"), param_hint="--say")
-    if say is None and terminal.interactive:
-        from opencrab.gateways.cli.conversation.interactive_chat import Dialogue
-
-        place = session or _last(terminal, someone, new, last)
-        if place is None and someone is not None and not someone["purpose"]:
-            terminal.print_note("no_purpose", name=someone["name"])
-        Dialogue(terminal, someone, place, speaker, attachments).run()
-        return
     from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker, chat_text_with_pipe
 
     def opened() -> str:
@@ -70,12 +71,33 @@ def chat(
         raise typer.Exit(code)
 
 
-def _attachments(terminal: Terminal, paths: list[str]) -> "Attachments | None":
+def converse_at_terminal(
+    terminal: Terminal,
+    agent: str | None,
+    session: str | None = None,
+    speaker: str | None = None,
+    attach: Sequence[str] = (),
+    *,
+    new: bool = False,
+    last: bool = False,
+) -> None:
+    """Talk at the terminal until the person leaves."""
+    from opencrab.gateways.cli.conversation.interactive_chat import Dialogue
+
+    attachments = _attachments(terminal, attach)
+    someone = None if session and not agent else _agent(terminal, agent)
+    place = session or _last(terminal, someone, new, last)
+    if place is None and someone is not None and not someone["purpose"]:
+        terminal.print_note("no_purpose", name=someone["name"])
+    Dialogue(terminal, someone, place, speaker, attachments).run()
+
+
+def _attachments(terminal: Terminal, paths: Sequence[str]) -> "Attachments | None":
     if not paths:
         return None
     from opencrab.gateways.cli.conversation.attachments import Attachments
 
-    return Attachments(terminal, paths)
+    return Attachments(terminal, list(paths))
 
 
 def _last(

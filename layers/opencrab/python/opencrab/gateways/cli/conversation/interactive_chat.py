@@ -42,6 +42,7 @@ from opencrab.gateways.cli.terminal.input import (
     terminal_line_editing,
 )
 from opencrab.gateways.cli.terminal.lines import (
+    draw_answered_line_on_terminal,
     draw_session_line_on_terminal,
     draw_speech_on_terminal,
 )
@@ -293,10 +294,12 @@ class Dialogue:
         self._answer.forget_actions(line["sequence"])
         if line["kind"] not in {"action", "inner_voice"}:
             self._answer.forget(line["turn_id"])
+        session_id = self._session["id"]
         if "agent_name" in line:
+            draw_answered_line_on_terminal(self._terminal, session_id, line.get("reply_to"))
             draw_speech_on_terminal(self._terminal, line["agent_name"], line["text"], line["kind"])
         else:
-            draw_session_line_on_terminal(self._terminal, line)
+            draw_session_line_on_terminal(self._terminal, line, session_id)
 
     def _greet(self) -> None:
         names = Text(clean_terminal_text(self._agent["name"]), style="bold cyan")
@@ -313,7 +316,7 @@ class Dialogue:
     def _recall(self, last: int) -> None:
         lines = read_session_lines(self._terminal, self._session["id"], last)
         for line in lines:
-            draw_session_line_on_terminal(self._terminal, line)
+            draw_session_line_on_terminal(self._terminal, line, self._session["id"])
         if lines:
             self._seen = max(self._seen, lines[-1]["sequence"])
 

@@ -47,7 +47,7 @@ def show_session(
     from opencrab.gateways.cli.terminal.lines import draw_session_line_on_terminal
 
     for line in lines:
-        draw_session_line_on_terminal(terminal, line)
+        draw_session_line_on_terminal(terminal, line, session)
     if found.get("members"):
         terminal.print_sentence("session_members", members=", ".join(found["members"]))
     if found.get("speaks_freely"):

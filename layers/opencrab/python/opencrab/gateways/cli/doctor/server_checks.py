@@ -52,6 +52,7 @@ def check_setup_by_doctor(
     yield from _of_budget(words, _table(setup, "budget"))
     yield from _of_heartbeat(words, setup.get("heartbeat"), now)
     yield from _of_backups(words, _table(setup, "backups"))
+    yield from _of_settings_file(words, _table(setup, "settings_file"))
     for part in setup.get("missing") or ():
         detail = words("setup_missing", part=part.get("part"), variable=part.get("variable"))
         yield Finding("setup", CheckVerdict.NOTE, detail)
@@ -162,6 +163,21 @@ def _of_backups(words: SentenceCatalog, backups: Mapping[str, Any]) -> Iterator[
         detail = words("backups_failed", at=at, problem=backups.get("problem"))
         cure = words("backups_cure", cure=backups.get("cure"))
         yield Finding("backups", CheckVerdict.WRONG, detail, cure)
+
+
+def _of_settings_file(words: SentenceCatalog, file: Mapping[str, Any]) -> Iterator[Finding]:
+    if not file:
+        return
+    version, problem = file.get("version"), file.get("problem")
+    if problem:
+        cure = words("settings_file_cure", cure=str(file.get("cure") or "-").rstrip("."))
+        detail = words("settings_file_wrong", problem=problem)
+        yield Finding("settings", CheckVerdict.WRONG, detail, cure)
+    elif version:
+        detail = words("settings_file_ok", version=str(version).strip('"'))
+        yield Finding("settings", CheckVerdict.WELL, detail)
+    else:
+        yield Finding("settings", CheckVerdict.WELL, words("settings_file_none"))
 
 
 def _facts(words: SentenceCatalog, home: Mapping[str, Any]) -> str:

@@ -294,7 +294,7 @@ def _changes(terminal: Terminal, place: tuple[str, ...]) -> Iterator[TaskView]:
                 yield task
                 if task["over"]:
                     return
-            pause(_AGAIN_SECONDS)
+            pause(max(_AGAIN_SECONDS, terminal.client.retry_seconds))
         except Unavailable as error:
             failures += 1
             if failures == TRIES:

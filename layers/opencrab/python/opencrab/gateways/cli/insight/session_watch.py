@@ -8,7 +8,11 @@ from typing import Any
 
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.exchange import TRIES
-from opencrab.gateways.cli.terminal.lines import draw_action_on_terminal, draw_speech_on_terminal
+from opencrab.gateways.cli.terminal.lines import (
+    draw_action_on_terminal,
+    draw_answered_line_on_terminal,
+    draw_speech_on_terminal,
+)
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -55,7 +59,7 @@ def insight_events_of_session(
             failures += 1
             if failures >= TRIES:
                 raise
-        pause(AGAIN_SECONDS)
+        pause(max(AGAIN_SECONDS, terminal.client.retry_seconds))
 
 
 def _newest(terminal: Terminal, session_id: str) -> int:
@@ -100,6 +104,8 @@ class EventPrinter:
             )
         else:
             agent = bool(metadata["fromAgent"])
+            answered = metadata.get("replyTo")
+            draw_answered_line_on_terminal(self._terminal, metadata["threadId"], answered)
             draw_speech_on_terminal(self._terminal, name, _join_deltas(pieces), kind, agent=agent)
 
 

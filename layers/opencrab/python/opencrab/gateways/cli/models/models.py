@@ -136,12 +136,20 @@ def _draw(terminal: Terminal, models: list[ModelView]) -> None:
             "context": f"{model['max_input_tokens']:,}",
             "input_price": input_price,
             "output_price": output_price,
-            "notes": terminal.words.term("private") if model["private"] else "",
+            "notes": _notes(terminal, model),
         }
         rows.append([cells[head] for head in heads])
     terminal.table(heads, rows)
     if any(model["price"] is None for model in models):
         terminal.print_sentence("price_unknown_cure")
+
+
+def _notes(terminal: Terminal, model: ModelView) -> str:
+    """Return whether a model is free and private, or why it cannot be used now."""
+    if model.get("problem"):
+        return terminal.words("model_unusable", why=model["problem"])
+    told = [word for word in ("free", "private") if model.get(word)]
+    return ", ".join(terminal.words.term(word) for word in told)
 
 
 def _draw_changes(

@@ -1,5 +1,6 @@
 """The command that runs OpenCrab on this computer."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -55,18 +56,28 @@ def run_server_on_this_computer(
     folder = data or given.data
     if data is None and folder == OLD_DATA and not given.data_named:
         _tell_of_old_folder(given, fixed_data_folder(given.data_home))
-    options = UpOptions(
+    options = replace(
+        server_options_of_command(given),
         port=port,
         host=host,
         data=folder,
         provider=provider,
-        language=given.language,
         opens_page=open_page,
-        usual_data=given.usual_data,
         config=config or given.config,
         config_named=given.config_named or config is not None,
     )
     raise typer.Exit(context.obj.launch(options))
+
+
+def server_options_of_command(given: Options) -> UpOptions:
+    """Return the options of a server for the data folder and the settings of a command."""
+    return UpOptions(
+        data=given.data,
+        language=given.language,
+        usual_data=given.usual_data,
+        config=given.config,
+        config_named=given.config_named,
+    )
 
 
 def _tell_of_old_folder(options: Options, fixed: Path) -> None:

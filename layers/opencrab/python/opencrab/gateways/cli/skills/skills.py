@@ -1,5 +1,6 @@
 """Commands about an agent's skills: list, show, add, switch, approve, retire and restore them."""
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible_terminal_text
 
 SkillView = dict[str, Any]
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 SkillName = Annotated[str, typer.Argument(metavar="SKILL", help="A skill's name.")]
 
 _LIVE = {"active", "candidate"}
@@ -41,7 +43,7 @@ def list_skills(terminal: Terminal, agent: AgentName) -> None:
 @cli_command
 def show_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
     """Show one skill with its text."""
-    shown = terminal.client.get(*_place(terminal, agent), skill)
+    shown = terminal.client.get(*_skill_place(terminal, agent, skill))
     terminal.show(shown, _tell)
 
 
@@ -76,7 +78,9 @@ def add_skill(
     if trial:
         body["trial"] = True
     added = terminal.client.post(*place, body=body)
-    terminal.print_result(added, "skill_added", name=added["name"], status=_status(terminal, added))
+    terminal.print_result(
+        added, "skill_added", name=_shown_name(added), status=_status(terminal, added)
+    )
 
 
 @cli_command
@@ -90,7 +94,7 @@ def toggle_skill(
     ] = None,
 ) -> None:
     """Enable a skill without a trial, disable it, or toggle it."""
-    place = (*_place(terminal, agent), skill)
+    place = _skill_place(terminal, agent, skill)
     if on is None:
         on = terminal.client.get(*place)["status"] not in _LIVE
     _print_skill_status(terminal, terminal.client.post(*place, "toggle", body={"on": on}))
@@ -105,15 +109,15 @@ def approve_skill(
     yes: Yes = False,
 ) -> None:
     """Approve a skill that waits for it."""
-    place = (*_place(terminal, agent), skill)
+    place = _skill_place(terminal, agent, skill)
     if not yes:
         require_terminal_user(terminal, "skill_read_first")
     shown = terminal.client.get(*place)
     if not yes:
         _tell(terminal, shown)
-        question = terminal.words("really_approve", name=shown["name"])
+        question = terminal.words("really_approve", name=_shown_name(shown))
         if not ask_yes_or_no_on_terminal(question, default=False):
-            terminal.print_sentence("unchanged", name=shown["name"])
+            terminal.print_sentence("unchanged", name=_shown_name(shown))
             return
     version = int(shown["version"]) if shown["kind"] == "acquired" else None
     _print_skill_status(terminal, terminal.client.post(*place, "approve", version=version))
@@ -122,13 +126,15 @@ def approve_skill(
 @cli_command
 def retire_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
     """Retire a learned skill; `restore` brings it back."""
-    _print_skill_status(terminal, terminal.client.delete(*_place(terminal, agent), skill))
+    _print_skill_status(terminal, terminal.client.delete(*_skill_place(terminal, agent, skill)))
 
 
 @cli_command
 def restore_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
     """Restore a retired skill."""
-    _print_skill_status(terminal, terminal.client.post(*_place(terminal, agent), skill, "restore"))
+    _print_skill_status(
+        terminal, terminal.client.post(*_skill_place(terminal, agent, skill), "restore")
+    )
 
 
 COMMANDS = {
@@ -146,8 +152,32 @@ def _place(terminal: Terminal, agent: str) -> tuple[str, str, str]:
     return "agents", find_agent_for_terminal(terminal, agent)["id"], "skills"
 
 
+def _skill_place(terminal: Terminal, agent: str, skill: str) -> tuple[str, str, str, str]:
+    """Return where a skill is, by its name or by the title that it was given."""
+    place = _place(terminal, agent)
+    if _NAME.fullmatch(skill):
+        return (*place, skill)
+    wanted = skill.strip().casefold()
+    found = (
+        each["name"] for each in terminal.client.items(*place) if _title(each).casefold() == wanted
+    )
+    return (*place, next(found, skill))
+
+
+def _title(skill: SkillView) -> str:
+    return str(skill.get("title") or skill["name"])
+
+
+def _shown_name(skill: SkillView) -> str:
+    """Return the title with the name behind it, where the two differ."""
+    title, name = _title(skill), skill["name"]
+    return title if title == name else f"{title} ({name})"
+
+
 def _print_skill_status(terminal: Terminal, skill: SkillView) -> None:
-    terminal.print_result(skill, "skill_is", name=skill["name"], status=_status(terminal, skill))
+    terminal.print_result(
+        skill, "skill_is", name=_shown_name(skill), status=_status(terminal, skill)
+    )
 
 
 def _status(terminal: Terminal, skill: SkillView) -> str:
@@ -168,7 +198,7 @@ def _draw(terminal: Terminal, skills: list[SkillView]) -> None:
     words = terminal.words
     rows = [
         (
-            skill["name"],
+            _shown_name(skill),
             words(_KINDS[skill["kind"]]),
             _status(terminal, skill),
             skill["version"],
@@ -187,7 +217,7 @@ def _tell(terminal: Terminal, skill: SkillView) -> None:
     words = terminal.words
     source = skill["source_type"]
     pairs = [
-        ("skill", skill["name"]),
+        ("skill", _shown_name(skill)),
         ("kind", words(_KINDS[skill["kind"]])),
         ("status", _status(terminal, skill)),
         ("skill_version", skill["version"]),

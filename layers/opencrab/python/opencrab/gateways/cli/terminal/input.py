@@ -101,6 +101,21 @@ def _terminal_typed_at() -> int | None:
 
 
 @contextmanager
+def interruption_delayed() -> Iterator[None]:
+    """Let a Ctrl-C within the block count at its end, so that the block is done whole."""
+    import signal
+
+    pressed = list[int]()
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def terminal_line_editing(history: Path) -> Iterator[None]:
     """Enable line editing and history of `input`, kept in a file that only its user may read."""
     try:
@@ -136,6 +151,19 @@ def ask_one_of_on_terminal(
         if answer in choices:
             return answer
         terminal.print_sentence("one_of", choices=", ".join(choices))
+
+
+def ask_choice_on_terminal(
+    terminal: Terminal, question: str, choices: Sequence[str], default: str
+) -> str:
+    """Ask until the answer is one of the choices, or its number; an empty one is the default."""
+    while True:
+        answer = _ask(question, f" [{default}]: ") or default
+        if answer.isdecimal() and 1 <= int(answer) <= len(choices):
+            return choices[int(answer) - 1]
+        if answer in choices:
+            return answer
+        terminal.print_sentence("one_of", choices=f"1-{len(choices)}")
 
 
 def ask_needed_on_terminal(terminal: Terminal, question: str) -> str:

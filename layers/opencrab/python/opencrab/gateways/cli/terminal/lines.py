@@ -11,11 +11,15 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_terminal_line
 
 _ACTION_LENGTH = 200
+_ANSWERED_LENGTH = 80
 
 
-def draw_session_line_on_terminal(terminal: Terminal, line: dict[str, Any]) -> None:
+def draw_session_line_on_terminal(
+    terminal: Terminal, line: dict[str, Any], session_id: str
+) -> None:
     """Draw a line of a session: speech under its speaker's name, other kinds dim and short."""
     kind = line["kind"]
+    draw_answered_line_on_terminal(terminal, session_id, line.get("reply_to"))
     if kind == "action":
         draw_action_on_terminal(terminal, line)
     elif kind == "inner_voice":
@@ -33,6 +37,19 @@ def draw_session_line_on_terminal(terminal: Terminal, line: dict[str, Any]) -> N
             turn = terminal.words("line_turn", id=line["turn_id"])
             terminal.draw(indent_terminal_text(Text(clean_terminal_text(turn))), style="dim")
         terminal.line()
+
+
+def draw_answered_line_on_terminal(
+    terminal: Terminal, session_id: str, sequence: int | None
+) -> None:
+    """Draw, dim and short, the line that the next one replies to; nothing if that is none."""
+    if sequence is None:
+        return
+    found = terminal.client.get("sessions", session_id, "messages", after=sequence - 1, limit=1)
+    for line in found["items"]:
+        if line["sequence"] == sequence:
+            said = f"↪ {line['speaker_name']}: {_with_attachment_names(terminal, line['text'])}"
+            terminal.draw(Text(truncate_terminal_line(said, _ANSWERED_LENGTH), style="dim"))
 
 
 def _with_attachment_names(terminal: Terminal, text: str) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from opencrab.gateways.cli.language.sentences import EN, CliLanguage
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from httpx import BaseTransport
 
     from opencrab.domain.models.price_check import NewPrices
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from opencrab.ports.backup import Backups
     from opencrab.ports.demo_world import OpenDemoWorld
     from opencrab.ports.installation.configuration import OpenConfiguration, SettingsPaths
+    from opencrab.ports.installation.data_upgrade import UpgradeFolder
+    from opencrab.ports.installation.deployed_settings import DeployedSettings
     from opencrab.ports.installation.init_system import InitSystem
 
 DATA = Path("data")
@@ -135,6 +139,12 @@ class StoppedCheck(Protocol):
     def cure(self) -> str: ...
 
 
+class StartServer(Protocol):
+    """A function that runs OpenCrab within a block, in a process of its own."""
+
+    def __call__(self, options: UpOptions, /) -> "AbstractContextManager[None]": ...
+
+
 class CheckStopped(Protocol):
     """A function that checks a data folder while no OpenCrab answers at an address."""
 
@@ -149,9 +159,10 @@ class Options:
 
     `sheet` loads AWS prices, `prices` loads model prices, and `now` is this computer's clock;
     commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
-    simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab; `examine`
-    checks an installation that does not run; `configuration` opens the settings files;
-    `init_system` finds what runs programs in the background here.
+    simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab, and
+    `start_server` does so while a command needs it; `examine` checks an installation that does not
+    run; `configuration` opens the settings files; `init_system` finds what runs programs in the
+    background here; `upgrade` upgrades a data folder.
     """
 
     url: str | None = None
@@ -174,9 +185,12 @@ class Options:
     demo_world: "OpenDemoWorld | None" = None
     backups: "Callable[[], Backups] | None" = None
     launch: Launch | None = None
+    start_server: StartServer | None = None
     examine: CheckStopped | None = None
     configuration: "OpenConfiguration | None" = None
+    deployed_settings: "Callable[[], DeployedSettings] | None" = None
     init_system: "Callable[[], InitSystem | None] | None" = None
+    upgrade: "UpgradeFolder | None" = None
     config: Path | None = None
     config_named: bool = False
     usual_data: Path = DATA

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from opencrab.domain.agents.agent import ModelName, Profile
 from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.preferences import ALIASES, AliasName
-from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
+from opencrab.domain.models.routing import LlmConfig, ModelReference, Sampling, Use
 from opencrab.domain.usage.ledger import Grouping, Period, UsageRow, is_usage_row_id
 from opencrab.domain.value import Value
 from opencrab.engine.insight.costs import UsageReport, costs_for_insight
@@ -41,7 +41,9 @@ class LlmConfigPut(Value, defer_build=False):
 
     `model` is for every use that `models` does not name. A private agent uses private models only.
     `aim` sets what may be learned about the choice of models, and to what end; if omitted, it is
-    that of a new agent: changes are proposed and not applied.
+    that of a new agent: changes are proposed and not applied. `sampling` is how the models of a use
+    make answers, where it differs from `[llm.uses]`: temperature (0 to 2), top_p, most tokens of an
+    answer, and reasoning effort. What a model does not accept is left out of its calls.
     """
 
     model: ModelName | None = None
@@ -50,6 +52,7 @@ class LlmConfigPut(Value, defer_build=False):
     selectable: Annotated[tuple[AliasName, ...], Field(max_length=ALIASES)] | None = None
     private: bool = False
     aim: Aim = Field(default_factory=Aim)
+    sampling: dict[Use, Sampling] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _distinct(self) -> "LlmConfigPut":
@@ -72,6 +75,7 @@ class LlmConfigView(Value):
     selectable: tuple[str, ...] | None
     private: bool
     aim: Aim
+    sampling: dict[Use, Sampling]
     effective: dict[Use, Effective]
     version: int
 

@@ -9,11 +9,13 @@ from opencrab.domain.agents.agent import AgentStatus, Profile
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.time_zone import agent_heartbeat_with_hours_in_zone, agent_time_zone
 from opencrab.domain.autonomy.heartbeat_gate import BeatReason, LoggedHeartbeat
+from opencrab.domain.autonomy.heartbeat_outcome import HeartbeatChoice, HeartbeatOutcome
 from opencrab.domain.autonomy.instruction_plan import InstructionPlan, PlanFlaw
 from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
 from opencrab.engine.agents.vital_signs import agent_vital_signs_document
-from opencrab.engine.autonomy.heartbeat import heartbeat_log
+from opencrab.engine.autonomy.heartbeat import heartbeat_log, heartbeat_outcomes
 from opencrab.engine.autonomy.instruction_plan import (
     read_autonomy_instruction_plan,
     withdraw_autonomy_instruction_plan,
@@ -38,9 +40,10 @@ class HeartbeatPut(Heartbeat, defer_build=False):
 
 
 class BeatView(View):
-    """A heartbeat that had a reason, and the turn that it started.
+    """A heartbeat that had a reason, the turn that it started, and what the agent did then.
 
-    `slot` is its time in seconds since 1970.
+    `slot` is its time in seconds since 1970. `decision`, the turn's `status` and the `actions` that
+    succeeded are empty until the turn ends, and for turns of earlier versions.
     """
 
     slot: int
@@ -48,6 +51,9 @@ class BeatView(View):
     reasons: tuple[BeatReason, ...]
     turn_id: str
     session_id: str
+    decision: HeartbeatChoice | None
+    status: TurnStatus | None
+    actions: tuple[str, ...]
 
 
 class TotalsView(Value):
@@ -63,7 +69,7 @@ class TotalsView(Value):
         """Convert an agent's vital signs to the view of their counters."""
         if signs is None:
             return cls()
-        coming = signs.next_beat_at if signs.has_next_heartbeat else None
+        coming = signs.coming_beat_at
         return cls(beats=signs.beats, idle=signs.idle, turns=signs.turns, next_beat_at=coming)
 
 
@@ -184,16 +190,18 @@ def get_autonomy_instruction_plan(
 
 @router.get("/heartbeats")
 def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> BeatsView:
-    """List heartbeats of the last 35 days that had a reason, newest first.
+    """List heartbeats of the last 35 days that had a reason, newest first, with their results.
 
-    `totals` counts all heartbeats.
+    `totals` counts all heartbeats: one without a reason is idle and has no entry.
     """
     api.runtime.home.agents.get(agent_id)
     after = id_in_http_cursor(LISTING, query.cursor)
     found = heartbeat_log(api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1)
     items, cursor = http_page_of(LISTING, found, query.limit, lambda fact: fact.id)
+    beats = [fact.read(LoggedHeartbeat) for fact in items]
+    ended = heartbeat_outcomes(api.runtime.home.facts, agent_id, [each.turn_id for each in beats])
     return BeatsView(
-        items=tuple(BeatView.of(fact.read(LoggedHeartbeat)) for fact in items),
+        items=tuple(_beat_view(each, ended.get(each.turn_id)) for each in beats),
         next_cursor=cursor,
         totals=TotalsView.of(_signs(api.runtime.home.facts, agent_id)),
     )
@@ -217,6 +225,15 @@ def put_autonomy_status(
     """Wake an agent, make it dormant or retire it permanently."""
     profile = save_agent_changes(api.runtime, agent_id, edit.version, {"status": body.status})
     return _status(api.runtime, edit.response, profile)
+
+
+def _beat_view(beat: LoggedHeartbeat, ended: HeartbeatOutcome | None) -> BeatView:
+    return BeatView.of(
+        beat,
+        decision=None if ended is None else ended.decision,
+        status=None if ended is None else ended.status,
+        actions=() if ended is None else ended.actions,
+    )
 
 
 def _heartbeat(response: Response, profile: Profile) -> Heartbeat:

@@ -42,8 +42,8 @@ class LinesQuery(PageQuery, defer_build=False):
 class LineView(Value):
     """One line of a session.
 
-    `sequence` is its place, and `thread` that of the line it answers. `summary` says in words what
-    an action did.
+    `sequence` is its place, `thread` that of the message that caused it, `reply_to` that of the
+    line that its speaker replies to. `summary` says in words what an action did.
     """
 
     sequence: int
@@ -59,6 +59,9 @@ class LineView(Value):
     data: dict[str, Any] | None
     turn_id: str | None
     message_id: str | None
+    reply_to: int | None = Field(
+        default=None, description="the sequence of the line that its speaker replies to, if named"
+    )
     summary: str | None = Field(
         default=None, description="of an action: what it does, in the language of Accept-Language"
     )
@@ -67,7 +70,7 @@ class LineView(Value):
     def of(cls, line: Line, summary: str | None = None) -> "LineView":
         """Convert a stored line to its view."""
         shown = line.model_dump(exclude={"session_id", "group", "group_line", "taint"})
-        return cls(**shown, thread=line.group_line, summary=summary)
+        return cls(**shown, thread=line.group_line, reply_to=line.reply_to, summary=summary)
 
     @classmethod
     def described(cls, line: Line, actions: Actions, language: Language) -> "LineView":

@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Header, Query, Response
@@ -88,6 +89,9 @@ class ReplyView(Value):
     kind: LineKind
     turn_id: str
     sequence: int
+    reply_to: int | None = Field(
+        default=None, description="the sequence of the line that it replies to, if named"
+    )
     at: datetime
 
 
@@ -159,17 +163,20 @@ async def post_message(
     """
     wanted = wanted_conversation_reply_wait(prefer)
     seconds = None if wanted is None else api.capped_wait(wanted)
-    turns = await run_in_threadpool(_admit, api.runtime, caller, session_id, once, body)
-    accepted = Accepted(turn_ids=tuple(turn.id for turn in turns), message_id=turns[0].group)
+    admit = partial(_admit, api.runtime, caller, session_id, once, body)
     if seconds is None:
-        return _json(accepted, 202)
-    replies = await wait_for_session_replies(api.runtime.home.journal, api.watch, turns, seconds)
+        return _json(_acceptance(await run_in_threadpool(admit)), 202)
+    language = language_of_http_request(accept_language or "")
+    async with api.watch.watching(session_id, settled=True) as next_change:
+        replies = Replies(api.runtime.home.journal, await run_in_threadpool(admit))
+        accepted = _acceptance(replies.turns)
+        outcomes = await wait_for_session_replies(
+            replies, next_change, seconds, partial(_outcomes, api.runtime, replies, language)
+        )
     fault = api.runtime.home.storage.fault()
     if fault is not None and replies.pending and not replies.lines:
         # The turns wait until it is mended, and so would the client without knowing why.
         raise fault
-    language = language_of_http_request(accept_language or "")
-    outcomes = await run_in_threadpool(_outcomes, api.runtime, replies, language)
     return _json(
         _answer_with_replies(accepted, replies, outcomes),
         200,
@@ -244,6 +251,10 @@ def _outcomes(runtime: Runtime, replies: Replies, language: Language) -> tuple[T
     return tuple(insight_turn_outcome(journal, turn, language) for turn in replies.turns)
 
 
+def _acceptance(turns: tuple[Turn, ...]) -> Accepted:
+    return Accepted(turn_ids=tuple(turn.id for turn in turns), message_id=turns[0].group)
+
+
 def _answer_with_replies(
     accepted: Accepted, replies: Replies, outcomes: tuple[TurnOutcome, ...]
 ) -> Answered:
@@ -255,6 +266,7 @@ def _answer_with_replies(
             kind=line.kind,
             turn_id=line.turn_id or "",
             sequence=line.sequence,
+            reply_to=line.reply_to,
             at=line.at,
         )
         for line in replies.lines

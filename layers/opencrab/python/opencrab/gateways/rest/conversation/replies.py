@@ -1,15 +1,19 @@
 """Replies: waiting for what a message's turns have to say, without holding a thread."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
+from typing import TypeVar
 
 from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.conversation.live import VisibleKinds
-from opencrab.gateways.rest.http.polling import Watch
+from opencrab.gateways.rest.http.polling import NextChange
 from opencrab.ports.turn.journal import Journal
+
+_Told = TypeVar("_Told")
 
 _READ = 100
 _SLACK = timedelta(minutes=1)
@@ -34,6 +38,11 @@ class Replies:
     def pending(self) -> tuple[str, ...]:
         """The ids of the turns that have not ended."""
         return tuple(turn.id for turn in self._turns.values() if not turn.status.is_end)
+
+    @property
+    def are_queued(self) -> bool:
+        """True if no turn had begun when `look` last read them, or when they were admitted."""
+        return all(turn.status is TurnStatus.QUEUED for turn in self._turns.values())
 
     def look(self) -> bool:
         """Read the turns' headers; returns True when nothing more comes unless a human acts."""
@@ -70,16 +79,25 @@ class Replies:
 
 
 async def wait_for_session_replies(
-    journal: Journal, watch: Watch, turns: tuple[Turn, ...], seconds: float
-) -> Replies:
-    """Wait until all turns have ended or wait for a human; ends early when the server ends."""
+    replies: Replies, next_change: NextChange, seconds: float, tell: Callable[[], _Told]
+) -> _Told:
+    """Wait until all turns have ended or wait for a human; ends early when the server ends.
+
+    `next_change` was noticing changes before the turns were admitted, so those that were queued
+    then are not read before it tells of something. Returns what `tell` makes of the replies.
+    """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
-    replies = Replies(journal, turns)
-    async with watch.watching(turns[0].session_id, settled=True) as next_change:
-        ending = False
-        while True:
-            last = ending or deadline <= loop.time()
-            if await run_in_threadpool(replies.read_if_settled, anyway=last):
-                return replies
-            ending = bool(await next_change(max(deadline - loop.time(), 0)))
+
+    def read(*, anyway: bool) -> tuple[_Told, ...]:
+        return (tell(),) if replies.read_if_settled(anyway=anyway) else ()
+
+    ending, may_be_over = False, not replies.are_queued
+    while True:
+        last = ending or deadline <= loop.time()
+        if last or may_be_over:
+            told = await run_in_threadpool(read, anyway=last)
+            if told:
+                return told[0]
+        may_be_over = True
+        ending = bool(await next_change(max(deadline - loop.time(), 0)))

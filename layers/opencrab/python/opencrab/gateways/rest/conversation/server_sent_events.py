@@ -105,9 +105,20 @@ class SessionFollower:
         self._told: dict[str, str] = {}
         self._moved: dict[str, str] = {}
         self._speaking: set[str] = set()
+        self._is_awaiting = False
         answers = runtime.answers if LineKind.SPEECH in visible.kinds else NoWatchers()
         self._answers = answers.follow(lambda session, _agent: session == session_id)
         self._messages = AnswerEvents()
+
+    @property
+    def place(self) -> int:
+        """The sequence number of the last line that was returned, or before which it began."""
+        return self._place
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a turn that spoke has not ended, or a message is the last that was said."""
+        return self._is_awaiting or bool(self._speaking)
 
     def new_events(self) -> list[str]:
         """Return everything new since the last call that the client may see, as events.
@@ -143,6 +154,7 @@ class SessionFollower:
             )
             parts += self._answers.take()
             for line in lines:
+                self._is_awaiting = not line.turn_id
                 if line.turn_id:
                     self._speaking.add(line.turn_id)
                 if any(part.turn_id == line.turn_id for part in parts):
@@ -240,7 +252,13 @@ async def session_events(
 
     follower = CheckedFollower(progress, check, api.runtime.clock)
     return http_event_stream_response(
-        stream_http_events(api, session_id, follower, api.capped_wait(query.seconds))
+        stream_http_events(
+            api,
+            session_id,
+            follower,
+            api.capped_wait(query.seconds),
+            begin=f"id: {progress.place}\n",
+        )
     )
 
 

@@ -56,7 +56,7 @@ class TaskFollower:
     def __init__(
         self, runtime: Runtime, goal: Goal, caller: Caller, *, seen: str, once: bool
     ) -> None:
-        self.is_over = False
+        self.is_over = self.is_busy = False
         self._once = once
         self._runtime = runtime
         self._goal = goal

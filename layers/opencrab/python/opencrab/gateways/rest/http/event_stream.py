@@ -24,6 +24,8 @@ TAKE_SECONDS = 10.0
 """A client that does not take an event within so long loses its stream, as over a WebSocket."""
 
 RETRY_MS = 1_000
+IDLE_RETRY_MS = 4_000
+"""Between two requests of a client where each request is limited and nothing happens."""
 
 
 class Follower(Protocol):
@@ -32,6 +34,10 @@ class Follower(Protocol):
     @property
     def is_over(self) -> bool:
         """True if no more events will come."""
+
+    @property
+    def is_busy(self) -> bool:
+        """True if more events are about to come."""
 
     def new_events(self) -> list[str]:
         """Return the events since the last call; raises OpenCrabError."""
@@ -46,6 +52,10 @@ class EventSource(Protocol):
     @property
     def is_over(self) -> bool:
         """True if no more events will come."""
+
+    @property
+    def is_busy(self) -> bool:
+        """True if more events are about to come."""
 
     def new_events(self) -> list[str]:
         """Return the events since the last call; raises OpenCrabError."""
@@ -68,6 +78,11 @@ class CheckedFollower:
     def is_over(self) -> bool:
         """True if no more events will come."""
         return self._follower.is_over
+
+    @property
+    def is_busy(self) -> bool:
+        """True if more events are about to come."""
+        return self._follower.is_busy
 
     def new_events(self) -> list[str]:
         """Return the events since the last call; raises OpenCrabError."""
@@ -118,33 +133,39 @@ async def stream_http_events(
     follower: Follower,
     seconds: float | None,
     *,
+    begin: str = "",
     look_seconds: float = HEARTBEAT_SECONDS,
     check_seconds: float = CHECK_SECONDS,
 ) -> AsyncGenerator[str, None]:
     """Stream the follower's events, sleeping until there may be more.
+
+    Where requests are limited, as on Lambda, which bills the time until a response is complete, the
+    stream ends with what there is unless more is about to come; the client asks again.
 
     Args:
         api: The installation.
         session_id: The session whose changes end a sleep.
         follower: Returns the new events.
         seconds: The duration of the stream; None for no end.
+        begin: The id to continue after, told first where requests are limited.
         look_seconds: The longest sleep, for changes that wake no one.
         check_seconds: The time for which a client takes events before its access is checked again.
     """
     loop = asyncio.get_running_loop()
     deadline = math.inf if seconds is None else loop.time() + seconds
-    yield f"retry: {RETRY_MS}\n\n"
+    limited = api.longest_seconds is not None
+    yield _opening(begin, limited)
     async with api.watch.watching(session_id) as next_change:
         quiet_since = loop.time()
         while loop.time() < deadline:
             try:
-                news = await run_in_threadpool(follower.new_events)
+                news = _news_with_retry(await run_in_threadpool(follower.new_events), limited)
                 async for event in _while_allowed(news, follower, check_seconds):
                     yield event
             except OpenCrabError as error:
                 yield f"event: problem\ndata: {bytes(http_problem(error).body).decode()}\n\n"
                 return
-            if follower.is_over:
+            if follower.is_over or (limited and not follower.is_busy):
                 return
             if news:
                 quiet_since = loop.time()
@@ -156,6 +177,15 @@ async def stream_http_events(
             left = min(look_seconds, quiet_since + HEARTBEAT_SECONDS - now, deadline - now)
             if await next_change(max(left, 0.0)):
                 return
+
+
+def _opening(begin: str, limited: bool) -> str:  # noqa: FBT001
+    return f"retry: {IDLE_RETRY_MS}\n{begin}\n" if limited else f"retry: {RETRY_MS}\n\n"
+
+
+def _news_with_retry(news: list[str], limited: bool) -> list[str]:  # noqa: FBT001
+    """Return the news, and where requests are limited that the client should soon ask again."""
+    return [*news, f"retry: {RETRY_MS}\n\n"] if limited and news else news
 
 
 async def _while_allowed(

@@ -69,7 +69,7 @@ def get_skill_analytics(api: Api, _caller: Owner, agent_id: Id) -> SkillAnalytic
 
     Learning results by week are included.
     """
-    return skill_analytics.skill_analytics(api.runtime.home, api.runtime.rules.trials, agent_id)
+    return skill_analytics.skill_analytics(api.runtime, agent_id)
 
 
 @router.get("/llm")

@@ -11,6 +11,7 @@ from opencrab.domain.models.price_check import Fall
 from opencrab.domain.models.routing import ModelReference
 from opencrab.domain.money.budget import Price
 from opencrab.domain.value import Received, Value
+from opencrab.engine.models.available_models import AvailableModel, available_models
 from opencrab.engine.models.preferences import (
     change_model_aliases,
     change_model_fallback,
@@ -39,7 +40,9 @@ class ModelsQuery(PageQuery, defer_build=False):
 class ModelView(View):
     """A model; prices are in micro-dollars per million tokens, null if unknown.
 
-    A model without a price is refused until one is set.
+    A model without a price is refused until one is set. `problem` says why it cannot be called now,
+    and is empty if it can be. `listed` says whether its provider's own list has it, null without a
+    list or an answer. A `free` model costs nothing.
     """
 
     name: str
@@ -51,6 +54,9 @@ class ModelView(View):
     functions: bool
     vision: bool
     private: bool
+    free: bool
+    listed: bool | None
+    problem: Received
     notes: tuple[Received, ...]
 
 
@@ -115,20 +121,17 @@ class FallbackView(Value):
 def list_models(
     api: Api, _caller: Owner, query: Annotated[ModelsQuery, Query()]
 ) -> Page[ModelView]:
-    """List known models in order of their names.
+    """List known models, and those that providers list now, in order of their names.
 
-    Models without a configured provider are included.
+    Models without a configured provider are included. Providers are asked for their lists, unless
+    it was a few seconds ago; that takes 2 seconds at most, and models of a silent one are marked.
     """
     after = place_in_http_cursor(LISTING, query.cursor) or ""
     current_model_preferences(api.runtime)
-    known = sorted(
-        require_directory_of_models(api.runtime.directory).infos(), key=lambda info: info.name
-    )
-    found = [
-        info for info in known if info.name > after and query.provider in {None, info.provider}
-    ]
-    items, cursor = http_page_of(LISTING, found, query.limit, lambda info: info.name)
-    return Page(items=tuple(map(ModelView.of, items)), next_cursor=cursor)
+    directory = require_directory_of_models(api.runtime.directory)
+    found = [each for each in available_models(directory, query.provider) if each.info.name > after]
+    items, cursor = http_page_of(LISTING, found, query.limit, lambda each: each.info.name)
+    return Page(items=tuple(map(_model_view, items)), next_cursor=cursor)
 
 
 @router.get("/prices")
@@ -192,6 +195,10 @@ def put_fallback(api: Api, _caller: Owner, body: Strict[FallbackPut], edit: Edit
     """
     change_model_fallback(api.runtime, body.fallback, version=edit.version)
     return _fallback(api, edit.response)
+
+
+def _model_view(each: AvailableModel) -> ModelView:
+    return ModelView.of(each.info, free=each.free, listed=each.listed, problem=each.problem)
 
 
 def _aliases(api: Api, response: Response) -> AliasesView:

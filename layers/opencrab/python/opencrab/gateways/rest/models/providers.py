@@ -9,9 +9,15 @@ from typing import Annotated, Any
 from fastapi import Path, Response
 from pydantic import Field, StringConstraints
 
-from opencrab.domain.errors import NotFound
-from opencrab.domain.models.preferences import ProviderName
+from opencrab.domain.errors import Invalid, NotFound
+from opencrab.domain.models.own_provider import OwnProvider, OwnProviderKind
+from opencrab.domain.models.preferences import ProviderChange, ProviderName
 from opencrab.domain.value import Received, ShortText, Value
+from opencrab.engine.models.own_providers import (
+    add_model_provider,
+    change_own_model_provider,
+    remove_model_provider,
+)
 from opencrab.engine.models.preferences import (
     change_model_provider,
     current_model_preferences,
@@ -23,7 +29,9 @@ from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import Edit, set_http_etag
 from opencrab.gateways.rest.http.page import Page, Paged, http_page_of, place_in_http_cursor
 from opencrab.gateways.rest.http.view import View
-from opencrab.ports.models.model import ProviderDirectory, ProviderState
+from opencrab.ports.models.model import ProviderDirectory
+from opencrab.ports.models.preferences import StoredPreferences
+from opencrab.ports.models.readiness import ProviderState
 
 LISTING = "providers"
 HEALTH_SECONDS = 5.0
@@ -57,11 +65,16 @@ class ProviderView(View):
 
 
 class ProviderPut(Value, defer_build=False):
-    """Changes to a provider; fields that are left out stay.
+    """Changes to a provider, or a new one; fields that are left out stay.
 
     null resets a field to the configured value, but leaves the key as it is. A key is sent only to
-    the address for which it was given: if you change the address, give the key again.
+    the address for which it was given: if you change the address, give the key again. A name that
+    no provider has, with `kind` and `base_url`, adds one; only those that were added so have
+    `default_model` and `kind` here.
     """
+
+    kind: OwnProviderKind | None = None
+    default_model: ShortText | None = None
 
     enabled: bool | None = None
     base_url: ShortText | None = None
@@ -75,8 +88,8 @@ class ProviderPut(Value, defer_build=False):
     )
 
     def changes(self) -> dict[str, Any]:
-        """Return the fields that change, except the key."""
-        named = self.model_fields_set - {"key"}
+        """Return the fields that change of any provider, except the key."""
+        named = self.model_fields_set - {"key", "kind", "default_model"}
         return {name: getattr(self, name) for name in named}
 
 
@@ -115,17 +128,41 @@ def list_providers_of_models(
 def put_provider_of_models(
     api: Api, _caller: Owner, name: Named, body: Strict[ProviderPut], edit: Edit
 ) -> ProviderView:
-    """Change a provider's settings and key.
+    """Change a provider's settings and key, or add a provider.
 
     They apply from the next model call on.
     """
-    saved = change_model_provider(
-        api.runtime, name, body.changes(), key=body.key, version=edit.version
-    )
-    set_http_etag(edit.response, saved.version)
     directory = require_directory_of_models(api.runtime.directory)
+    current_model_preferences(api.runtime)
+    is_new = all(state.name != name for state in directory.providers())
+    if is_new and (body.kind is not None or body.base_url is not None):
+        saved = _add(api, name, body, edit.version)
+    elif body.kind is not None or body.default_model is not None:
+        saved = change_own_model_provider(
+            api.runtime,
+            name,
+            body.changes(),
+            kind=body.kind,
+            default_model=body.default_model,
+            key=body.key,
+            version=edit.version,
+        )
+    else:
+        saved = change_model_provider(
+            api.runtime, name, body.changes(), key=body.key, version=edit.version
+        )
+    set_http_etag(edit.response, saved.version)
     states = [state for state in directory.providers() if state.name == name]
     return _with_readiness(directory, states)[0]
+
+
+@router.delete("/{name}", status_code=204, operation_id="delete_provider")
+def delete_provider_of_models(api: Api, _caller: Owner, name: Named, edit: Edit) -> None:
+    """Remove a provider that was added with PUT.
+
+    One of the settings can only be disabled. Its stored key is not used any more.
+    """
+    remove_model_provider(api.runtime, name, version=edit.version)
 
 
 @router.get("/{name}/health", operation_id="provider_health")
@@ -145,6 +182,24 @@ def get_model_provider_health(api: Api, _caller: Owner, name: Named) -> Provider
         problem=found.problem,
         cure=found.cure,
         models=found.models,
+    )
+
+
+def _add(api: Api, name: str, body: ProviderPut, version: int | None) -> StoredPreferences:
+    if body.kind is None or body.base_url is None:
+        missing = "kind" if body.kind is None else "base_url"
+        raise Invalid(
+            f"there is no provider {name!r}, and a new one needs {missing}",
+            field=missing,
+            cure="give kind and base_url, or correct the name",
+        )
+    return add_model_provider(
+        api.runtime,
+        name,
+        OwnProvider(kind=body.kind, base_url=body.base_url, default_model=body.default_model or ""),
+        ProviderChange(enabled=body.enabled, private=body.private),
+        key=body.key,
+        version=version,
     )
 
 

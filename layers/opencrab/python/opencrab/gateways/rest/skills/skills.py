@@ -8,6 +8,7 @@ from fastapi import Depends, Path, Response
 from pydantic import Field
 
 from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.insight.skill_title import learned_skill_title
 from opencrab.domain.learning.skill_lifecycle import (
     SkillLesson,
     guidance_naming_actions,
@@ -114,10 +115,11 @@ class SkillSummary(Value):
 
     A `candidate` is on trial: it is withheld from `withheld_percent` of the turns that it fits,
     any other from none. One that `waits` becomes a candidate when there is room. `effectiveness` is
-    in points of 100.
+    in points of 100. `title` is the name that it was given, such as a Japanese one.
     """
 
     name: str
+    title: str
     kind: Literal["standard", "acquired"]
     status: SkillStatus
     description: str
@@ -297,6 +299,7 @@ def _skill_summary(kept: SkillState, language: Language, keeper: SkillOwner) -> 
     if isinstance(skill, StandardSkill):
         return {
             "name": skill.name,
+            "title": skill.name,
             "kind": "standard",
             "status": SkillStatus.ACTIVE if kept.on else SkillStatus.DISABLED,
             "description": skill.description(language),
@@ -308,6 +311,7 @@ def _skill_summary(kept: SkillState, language: Language, keeper: SkillOwner) -> 
     tried = skill.status is SkillStatus.CANDIDATE
     return {
         **known,
+        "title": learned_skill_title(skill.name, skill.description),
         "kind": "acquired",
         "version": str(skill.version),
         "withheld_percent": trials.skill_percent if tried else 0,

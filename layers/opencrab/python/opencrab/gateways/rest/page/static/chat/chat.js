@@ -352,6 +352,7 @@ export class Chat {
       const path = `/sessions/${encodeURIComponent(target.session)}/messages`;
       const accepted = await this.api.post(path, { text: said }, ids.message);
       view.dataset.messageId = accepted.message_id;
+      this.following?.wake();
       this.composer.accept(said);
       const known = [...conversation.items.values()];
       if (known.some((item) => item.messageId === accepted.message_id)) view.remove();

@@ -15,6 +15,8 @@ export class Follower {
     this.onConnected = onConnected;
     this.onRefused = onRefused;
     this.stopping = new AbortController();
+    this.retryMs = RETRY_MS;
+    this.wake = () => {};
     this.#follow();
   }
 
@@ -25,11 +27,11 @@ export class Follower {
 
   async #follow() {
     const { signal } = this.stopping;
-    let wait = RETRY_MS;
+    let wait = this.retryMs;
     while (!signal.aborted) {
       try {
         await this.#readStream(signal);
-        wait = RETRY_MS;
+        wait = this.retryMs;
       } catch (/** @type {any} */ error) {
         if (signal.aborted) return;
         if (error.status && error.status < 500 && error.status !== 429) {
@@ -41,13 +43,25 @@ export class Follower {
       }
       if (signal.aborted) return;
       this.conversation.dropUnfinished();
-      await new Promise((resolve) => setTimeout(resolve, wait));
+      await this.#sleep(wait);
     }
+  }
+
+  /** Wait for the next attempt; `wake()` ends it, for news that the page itself caused. */
+  #sleep(milliseconds) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve(undefined);
+      };
+    });
   }
 
   async #readStream(signal) {
     const { conversation } = this;
-    for await (const event of this.api.events(this.path, conversation.lastSequence, signal)) {
+    const retry = (/** @type {number} */ milliseconds) => (this.retryMs = Math.min(milliseconds, LONGEST_RETRY_MS));
+    for await (const event of this.api.events(this.path, conversation.lastSequence, signal, retry)) {
       if (signal.aborted) return;
       this.onConnected(true);
       const data = JSON.parse(event.data ?? "null");

@@ -1,12 +1,19 @@
 /** The REST API, called with the key that was typed in: the page has no other way to any data. */
 
-import { currentLanguage, text } from "./elements.js";
+import { currentLanguage, hasText, text } from "./elements.js";
 import { parseEvents } from "./events.js";
+
+/** What happened: in another language than English its kind, which is translated, and the API's own words. */
+function said(status, body) {
+  const told = body.detail ?? body.title ?? body.message ?? text("http_error", { status });
+  const kind = `problem_${body.code}`;
+  return currentLanguage() === "en" || !hasText(kind) ? told : text(kind, { told });
+}
 
 /** An error as the API tells it: what happened, and what to do about it. */
 export class Problem extends Error {
   constructor(status, body) {
-    super(body.detail ?? body.title ?? body.message ?? text("http_error", { status }));
+    super(said(status, body));
     this.status = status;
     this.code = body.code ?? "";
     this.cure = body.cure ?? "";
@@ -150,11 +157,11 @@ export class Api {
   }
 
   /** Events of a stream until it ends; `lastId` continues after the last event that was seen. */
-  async *events(path, lastId, signal) {
+  async *events(path, lastId, signal, onRetry = (/** @type {number} */ _milliseconds) => {}) {
     const headers = { Accept: "text/event-stream" };
     if (lastId !== null) headers["Last-Event-ID"] = String(lastId);
     const answer = await this.#fetch("GET", path, { headers, signal });
-    yield* parseEvents(answer.body);
+    yield* parseEvents(answer.body, onRetry);
   }
 
   /** The error that a stream ended with. */

@@ -1,7 +1,10 @@
 /** Server-sent events, read from `fetch`: EventSource cannot send the header with the key. */
 
-/** Yield `{id, event, data}` of each event of a stream of bytes, wherever its chunks are cut. */
-export async function* parseEvents(bytes) {
+/**
+ * Yield `{id, event, data}` of each event of a stream of bytes, wherever its chunks are cut.
+ * `onRetry(milliseconds)` is told when the server wants to be asked again.
+ */
+export async function* parseEvents(bytes, onRetry = (/** @type {number} */ _milliseconds) => {}) {
   const reader = bytes.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   let fields = [];
@@ -13,7 +16,9 @@ export async function* parseEvents(bytes) {
       rest = lines.pop() ?? "";
       for (const line of lines.map((each) => each.replace(/\r$/, ""))) {
         if (line !== "") {
-          fields.push(line);
+          const retry = /^retry: ?(\d+)$/.exec(line)?.[1];
+          if (retry === undefined) fields.push(line);
+          else onRetry(Number(retry));
           continue;
         }
         const event = eventOf(fields);

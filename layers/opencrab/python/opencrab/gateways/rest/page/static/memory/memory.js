@@ -15,6 +15,9 @@ export default async function page(context) {
   const agents = await context.readAgents();
   if (agents.length === 0) return element("section", {}, heading(text("memory")), element("p", { class: "empty" }, text("memory_no_agents")));
   const id = context.params.id ?? (agents.length === 1 ? agents[0].id : "");
+  if (id !== "" && !agents.some((each) => each.id === id)) {
+    return element("section", { id: "view-memory" }, heading(text("memory")), element("p", { class: "empty" }, text("no_such_agent")));
+  }
   const choice = element("select", { onchange: () => change() },
     element("option", { value: "" }, text("every_agent")), agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
   choice.value = id;

@@ -56,17 +56,19 @@ function nextBeats({ api, isOwner, signal }, agents) {
  * @param {Rest.AgentView} agent
  */
 function log({ api, signal }, agent) {
-  const results = api.get(`/turns?agent_id=${encodeURIComponent(agent.id)}&limit=200`)
-    .then(({ items }) => new Map(items.map((each) => [each.id, each.status])), () => new Map());
-  const row = (beat) => {
-    const result = element("span", { class: "badge" });
-    results.then((found) => {
-      result.textContent = found.has(beat.turn_id) ? text(`beat_turn_${found.get(beat.turn_id)}`) : "–";
-    });
-    return element("li", { class: "line" },
-      element("span", {}, time(beat.at), ` · ${beat.reasons.map((each) => text(`beat_because_${each}`)).join(", ")}`),
-      result, link(`/analytics/turns/${encodeURIComponent(beat.turn_id)}`, text("its_cost")));
-  };
+  const row = (beat) => element("li", { class: "line" },
+    element("span", {}, time(beat.at), ` · ${beat.reasons.map((each) => text(`beat_because_${each}`)).join(", ")}`),
+    outcome(beat), link(`/analytics/turns/${encodeURIComponent(beat.turn_id)}`, text("its_cost")));
   return element("div", {}, element("p", { class: "hint" }, text("beats_log_hint")),
     pagedList(api, `${pathOf(agent.id)}/heartbeats`, row, { empty: "no_beats", size: 20, signal }));
+}
+
+/**
+ * What the agent decided, how its turn ended, and the tool calls that succeeded.
+ * @param {Rest.BeatView} beat
+ */
+function outcome(beat) {
+  if (beat.decision === null) return element("span", { class: "badge" }, "–");
+  return element("span", {}, element("span", { class: "badge" }, text(`beat_did_${beat.decision}`)), ` ${text(`beat_turn_${beat.status}`)}`,
+    beat.actions.length > 0 ? [" · ", foreign(beat.actions.join(", "))] : null);
 }

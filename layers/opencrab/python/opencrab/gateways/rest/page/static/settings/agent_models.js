@@ -3,6 +3,7 @@
 import { element, foreign, text, visibleText } from "../lib/elements.js";
 import { agentChoice, amount, amountOf, choice, suggestions, tick } from "../lib/parts.js";
 import { card, field, form, table } from "../lib/widgets.js";
+import { samplingFields } from "./agent_sampling.js";
 import { frame } from "./frame.js";
 
 const USES = ["conversation", "thinking", "analysis", "tool_calling", "creative", "embedding"];
@@ -60,12 +61,13 @@ function configForm(api, id, config, onSaved) {
   const own = tick("only_private", config.private);
   const self = choice([["", text("as_installation")], ["true", text("self_may")], ["false", text("self_may_not")]],
     String(config.self_selection ?? ""), null, { id: "config-self" });
-  const aim = aimFields(config.aim);
+  const aim = aimFields(config.aim), sampling = samplingFields(config.sampling);
   const save = async () => {
     const models = Object.fromEntries(USES.map((use) => [use, uses[use].value.trim()]).filter(([, value]) => value !== ""));
     const wanted = {
       model: model.value.trim() || null, models, private: own.input.checked, selectable: config.selectable,
       self_selection: self.value === "" ? null : self.value === "true", aim: { ...config.aim, ...aim.value() },
+      sampling: sampling.value(),
     };
     onSaved(await api.put(pathOf(id), wanted));
   };
@@ -73,7 +75,7 @@ function configForm(api, id, config, onSaved) {
     field("config_model", model, "config_model_hint"),
     element("fieldset", {}, element("legend", {}, text("config_uses")),
       element("div", { class: "fields" }, USES.map((use) => field(`use_${use}`, uses[use])))),
-    own.element, field("config_self", self, "config_self_hint"),
+    sampling.element, own.element, field("config_self", self, "config_self_hint"),
     element("fieldset", {}, element("legend", {}, text("config_aim")), aim.element),
   ], "save", save);
 }

@@ -34,7 +34,7 @@ function modelList(api, providers, signal) {
 
 /** @param {Rest.ModelView} model */
 function modelRow(model) {
-  const can = [model.functions && "can_act", model.vision && "can_see", model.private && "is_private"].filter(Boolean);
+  const can = [model.functions && "can_act", model.vision && "can_see", model.private && "is_private", model.free && "model_free"].filter(Boolean);
   return element("li", {},
     element("div", { class: "line" },
       element("code", {}, foreign(model.name)),
@@ -42,6 +42,7 @@ function modelRow(model) {
     element("p", { class: "hint" },
       text("model_window", { input: model.max_input_tokens.toLocaleString(), output: model.max_output_tokens.toLocaleString() }),
       can.map((key) => ` · ${text(key)}`)),
+    model.problem ? element("p", { class: "hint warning" }, visibleText(text("model_unusable", { why: model.problem }))) : "",
     model.notes.map((each) => element("p", { class: "hint" }, visibleText(each))));
 }
 

@@ -15,6 +15,6 @@ export function overview({ api, signal }, agents) {
   return everyAgent(agents, (agent) => `/skills?agent=${encodeURIComponent(agent.id)}`, read, (skills) => {
     if (skills.length === 0) return nothing("no_acquired_skill");
     const sorted = skills.sort((one, other) => ORDER.indexOf(one.status) - ORDER.indexOf(other.status));
-    return element("div", { class: "marks" }, sorted.map((each) => element("span", { class: `badge ${each.status}` }, foreign(each.name), ` · ${text(`skill_is_${each.status}`)}`)));
+    return element("div", { class: "marks" }, sorted.map((each) => element("span", { class: `badge ${each.status}` }, foreign(each.title), ` · ${text(`skill_is_${each.status}`)}`)));
   }, signal);
 }

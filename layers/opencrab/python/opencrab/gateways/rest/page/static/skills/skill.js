@@ -67,6 +67,7 @@ export class AcquiredSkill {
     /** @type {`/agents/${string}/skills/${string}`} */
     this.path = `${list.path}/${encodeURIComponent(name)}`;
     this.state = element("span", { role: "status" });
+    this.heading = element("h3", {}, foreign(name));
     this.description = element("p", {});
     this.origin = element("p", { class: "hint" });
     this.trial = element("div");
@@ -75,7 +76,7 @@ export class AcquiredSkill {
     this.details = element("details", { ontoggle: () => this.details.open && this.#read() },
       element("summary", {}, text(list.isOwner ? "edit_skill" : "read_skill")), this.body);
     this.element = element("article", { class: "skill acquired" },
-      element("div", { class: "line" }, element("h3", {}, foreign(name)), this.state),
+      element("div", { class: "line" }, this.heading, this.state),
       this.description, this.trial, this.origin, this.buttons, this.details);
   }
 
@@ -85,6 +86,7 @@ export class AcquiredSkill {
     this.now = now;
     this.skill = skill;
     this.state.replaceChildren(element("span", { class: `badge ${skill.status}` }, text(`skill_is_${skill.status}`)));
+    this.heading.replaceChildren(foreign(skill.title), ...(skill.title === skill.name ? [] : [" ", element("code", {}, foreign(skill.name))]));
     this.description.textContent = visibleText(skill.description);
     this.#showOrigin(skill);
     this.#showTrial(skill, measured);

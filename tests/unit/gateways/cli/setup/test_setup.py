@@ -32,7 +32,7 @@ def url() -> Iterator[str]:
 
 @pytest.mark.parametrize(("language", "said"), [("en", "no key"), ("ja", "見つかりません")])
 def test_with_nothing_it_says_what_to_give(home: Home, language: str, said: str) -> None:
-    assert home.run("config", "setup", "--yes", language=language, **NOWHERE).code == 2
+    assert home.run("setup", "--yes", language=language, **NOWHERE).code == 2
     assert said in home.err
     assert "--provider openai --key" in home.err
     assert not home.file.exists()
@@ -40,7 +40,7 @@ def test_with_nothing_it_says_what_to_give(home: Home, language: str, said: str)
 
 def test_a_key_that_is_there_is_found_and_its_provider_tested(home: Home, url: str) -> None:
     given = {**NOWHERE, "OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": url}
-    assert home.run("config", "setup", "--yes", "--json", **given).code == 0, home.err
+    assert home.run("setup", "--yes", "--json", **given).code == 0, home.err
     assert (home.json["provider"], home.json["model"]) == ("openai", "gpt-5.2")
     assert "sk-1" not in home.out + home.err + home.file.read_text()
 
@@ -50,7 +50,7 @@ def test_a_gateway_with_a_key_is_set_up_by_options(
     home: Home, url: str, language: str, said: str
 ) -> None:
     args = ("--provider", "mine", "--base-url", url, "--key", "--day-usd", "2", "--yes")
-    done = home.run("config", "setup", *args, typed="sk-KANARI\n", language=language)
+    done = home.run("setup", *args, typed="sk-KANARI\n", language=language)
     assert done.code == 0, done.err
     assert said in done.out
     assert "mine:llama" in done.out
@@ -59,13 +59,34 @@ def test_a_gateway_with_a_key_is_set_up_by_options(
     assert 'default_model = "llama"' in text
     assert "agent_day_usd = 2" in text
     assert "KANARI" not in text + done.out + done.err
-    again = home.run("config", "setup", "--provider", "mine", "--model", "other", "--yes")
+    again = home.run("setup", "--provider", "mine", "--model", "other", "--yes")
     assert again.code == 0
     assert 'default_model = "other"' in home.file.read_text()
 
 
+BILLED = {"OPENCRAB_LLM__PROVIDERS__MINE__PRIVATE": "false"}
+"""A gateway here that passes requests on to a vendor who bills."""
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "no price list"), ("ja", "料金はどの一覧")])
+def test_a_model_without_a_price_needs_one_before_anything_is_written(
+    home: Home, url: str, language: str, said: str
+) -> None:
+    args = ("setup", "--provider", "mine", "--base-url", url, "--yes")
+    assert home.run(*args, language=language, **BILLED).code == 2
+    assert said in home.err
+    assert "--price 0.15/0.60" in home.err
+    for price in ("0/0", "0.0 / 0", "much", "1", "-1/2", "1/2/3", "20000/1"):
+        assert home.run(*args, "--price", price, language=language, **BILLED).code == 2, price
+        assert "0.15/0.60" in home.err, price
+    assert not home.file.exists()
+    assert home.run(*args, "--price", "$0.15/$0.60", **BILLED).code == 0, home.err
+    assert 'usd_per_million = "0.15/0.60"' in home.file.read_text()
+    assert home.run(*args, **BILLED).code == 0, "its price is known now"
+
+
 def test_what_does_not_answer_becomes_no_default(home: Home) -> None:
     args = ("--provider", "ollama", "--base-url", "http://127.0.0.1:9", "--yes")
-    assert home.run("config", "setup", *args).code == 3
-    assert "default_provider" not in home.file.read_text()
-    assert home.run("config", "setup", "--provider", "nobody", "--yes").code == 5
+    assert home.run("setup", *args).code == 3
+    assert not home.file.exists()
+    assert home.run("setup", "--provider", "nobody", "--yes").code == 5

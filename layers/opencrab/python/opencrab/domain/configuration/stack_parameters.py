@@ -1,0 +1,64 @@
+"""Settings that the template of AWS has parameters for: which of them an uploaded file may set."""
+
+from collections.abc import Iterable, Mapping
+
+from opencrab.domain.configuration.file_check import CheckedFile, SettingFault
+from opencrab.domain.configuration.rule import SettingProblem
+
+PARAMETERS: Mapping[str, str] = {
+    "llm.default_provider": "DefaultProvider",
+    "llm.default_model": "DefaultModel",
+    "budget.agent_day_usd": "AgentDayUsd",
+    "budget.installation_day_usd": "InstallationDayUsd",
+    "agent.time_zone": "TimeZone",
+    "gateway.discord.guild_ids": "DiscordGuildIds",
+    "gateway.discord.owner_ids": "DiscordOwnerIds",
+    "gateway.discord.user_ids": "DiscordUserIds",
+    "gateway.discord.role_ids": "DiscordRoleIds",
+    "gateway.websocket.origins": "WebSocketOrigins",
+}
+"""Settings with a parameter, which an uploaded file overrides."""
+
+RESOURCE_PARAMETERS: Mapping[str, str] = {
+    "search.backend": "SearchBackend",
+    "search.opensearch_endpoint": "SearchBackend",
+    "world.bus": "World",
+    "workspace.deleted_versions_days": "DeletedVersionsDays",
+    "gateway.discord.enabled": "Discord",
+    "gateway.discord.application_id": "DiscordApplicationId",
+    "gateway.discord.public_key": "DiscordPublicKey",
+    "gateway.discord.api": "DiscordApi",
+    "log.level": "LogLevel",
+}
+"""Settings that a file cannot set on AWS: resources follow them, or functions without a file."""
+
+_PROVIDER, _MODEL = "llm.default_provider", "llm.default_model"
+_VECTORS = "search.vectors"
+
+
+def find_stack_parameter_faults(checked: CheckedFile) -> tuple[SettingFault, ...]:
+    """Return the settings of a file that it cannot set on AWS, each with its line."""
+    found = [
+        SettingFault(
+            checked.lines[name],
+            name,
+            SettingProblem("stack_parameter", {"parameter": RESOURCE_PARAMETERS[name]}),
+            value,
+        )
+        for name, value in checked.values.items()
+        if name in RESOURCE_PARAMETERS
+    ]
+    if checked.values.get(_VECTORS) is True:
+        line = checked.lines[_VECTORS]
+        found.append(SettingFault(line, _VECTORS, SettingProblem("no_vectors"), True))  # noqa: FBT003
+    return tuple(sorted(found, key=lambda fault: fault.line))
+
+
+def parameters_replaced_by_file(names: Iterable[str]) -> frozenset[str]:
+    """Return the settings whose parameters do not count beside a file that sets `names`.
+
+    A file that names a provider also replaces the parameter of its model, which is another's.
+    """
+    own = set(names)
+    replaced = {name for name in PARAMETERS if name in own}
+    return frozenset(replaced | {_MODEL} if _PROVIDER in own else replaced)

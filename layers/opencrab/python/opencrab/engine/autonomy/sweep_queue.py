@@ -1,0 +1,67 @@
+"""What a sweep finds due beyond what it starts itself: a message each in the queue of heartbeats.
+
+So as many functions as the queue allows start it side by side. Starting something twice starts it
+once, so that a message that comes again, or a second sweep, does no harm.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from opencrab.domain.autonomy.schedule import SCHEDULE
+from opencrab.domain.document import Document
+from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.value import Identifier, Value
+from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
+from opencrab.engine.autonomy.schedules import start_due_schedule
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.turn.queue import BatchedMessage
+
+
+class SweepMessage(Value):
+    """The body of a message that names a due item, or a schedule and its agent."""
+
+    v: Annotated[int, Field(ge=1, le=1, strict=True)] = 1
+    due: str = ""
+    agent: Identifier | None = None
+    schedule: Identifier | None = None
+
+
+def queue_due_items(runtime: Runtime, items: Iterable[DueItem]) -> None:
+    """Queue due items, so that others admit them."""
+    now = runtime.clock.now()
+    runtime.home.beats.send_batch(
+        _message(item.id, SweepMessage(due=item.id), now) for item in items
+    )
+
+
+def queue_due_schedules(runtime: Runtime, facts: Iterable[Document]) -> None:
+    """Queue due schedules, so that others start them."""
+    now = runtime.clock.now()
+    runtime.home.beats.send_batch(_schedule_messages(facts, now))
+
+
+def start_queued_work(runtime: Runtime, message: SweepMessage) -> None:
+    """Start what a message names, unless it was started before."""
+    if message.due:
+        item = runtime.home.due.get(message.due)
+        if item is not None and item.at <= runtime.clock.now():
+            admit_or_drop_due_item(runtime, item)
+    elif message.agent is not None and message.schedule is not None:
+        fact = runtime.home.facts.get(message.agent, SCHEDULE, message.schedule)
+        if fact is not None and fact.due_at is not None and fact.due_at <= runtime.clock.now():
+            start_due_schedule(runtime, fact)
+
+
+def _schedule_messages(facts: Iterable[Document], now: datetime) -> Iterator[BatchedMessage]:
+    for fact in facts:
+        yield _message(fact.id, SweepMessage(agent=fact.owner, schedule=fact.id), now)
+
+
+def _message(name: str, told: SweepMessage, now: datetime) -> BatchedMessage:
+    # A queue that deduplicates takes it again with the next sweep, if it was lost.
+    minute = int(now.timestamp()) // 60
+    body = told.model_dump_json(exclude_defaults=True)
+    return BatchedMessage(body, group=name, deduplication=f"sweep-{name}-{minute}")
