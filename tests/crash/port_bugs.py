@@ -21,7 +21,7 @@ class SweepBlind(BadAdapter):
 
     name = "stale headers not swept"
     scenarios = ("text",)
-    caught_by = "random:text/74"
+    caught_by = "random:text/5550"
 
     class over(Over):  # noqa: N801 - stands for an attribute
         def list_overdue(self, *_arguments: object) -> tuple[Turn, ...]:

@@ -37,6 +37,7 @@ from tests.crash.outside import Bell, Provider, Reply, Script, registry
 from tests.crash.scenarios import message
 from tests.e2e.house import START
 from tests.e2e.machine import Slow
+from tests.unit.gateways.function import Call
 
 ANSWER: Script = (Reply("here you are"),)
 CONCURRENCY = 10
@@ -142,7 +143,7 @@ class Lambdas:
             self.clock.advance(max(ceil((moment - self._now()) * 1_000), 0) / 1_000)
             if self._now() >= self._swept + SWEEP_SECONDS:
                 self._swept = self._now()
-                self._worker.sweep({}, None)
+                self._worker.sweep({}, Call())
             for each in [one for one in self.running if one.wakes <= self._now()]:
                 self._wake(each)
             if self._now() >= until:

@@ -35,7 +35,7 @@ group = Group("speech")
 class SendSpeech(Value):
     content: MessageText
     more: bool = False
-    reply_to: ShortText = Field("", description="Speaker's id or line number")
+    reply_to: ShortText = Field("", description="Speaker id or line number")
 
 
 class SendNoreact(Value):

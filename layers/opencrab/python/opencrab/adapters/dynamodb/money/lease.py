@@ -155,6 +155,8 @@ class BudgetLeases:
                 self._abandon(LeasedDraws((), day, tuple(changes.items())), at)
                 raise
             if change is None:
+                if draw.micro_usd > 0:
+                    self._return_excess((draw.scope, draw.day), at)
                 direct.append(draw)
             else:
                 changes[draw.scope] = change
@@ -295,8 +297,8 @@ class BudgetLeases:
         return update_item(_partition(self._holder), day, update, condition)
 
     def _return_excess(self, budget: Budget, at: datetime) -> None:
-        known = self._slices[budget]
-        if known.left > known.held:
+        known = self._slices.get(budget)
+        if known is not None and known.left > known.held:
             self._return(budget, known.left - known.held, 0, at)
 
     def _return(self, budget: Budget, micro_usd: MicroUsd, held: MicroUsd, at: datetime) -> None:
