@@ -39,6 +39,9 @@ IN_DISCUSSIONS = {"write_outcome", "answer_task", "withdraw_promise"}
 
 Call = tuple[str, dict[str, Any]]
 
+ELSEWHERE = "elsewhere"
+"""A conversation of another agent, which agents reach."""
+
 NOTE: Call = ("create_note", {"title": "海", "content": "波の話。"})
 OTHER: Call = ("create_note", {"title": "Crab", "content": "Sideways."})
 FILE: Call = ("ws_write", {"path": "notes/a.md", "content": "一行目\nsecond\n"})
@@ -128,7 +131,7 @@ CALLS: dict[str, tuple[Call, ...]] = {
     "invite_to_discussion": (
         ("invite_to_discussion", {"agents": ["Ken"], "subject": "潮", "message": "満潮は?"}),
     ),
-    "send_message": (("send_message", {"to": "agents", "content": "満潮は6時"}),),
+    "send_message": (("send_message", {"to": ELSEWHERE, "content": "満潮は6時"}),),
     "ask_for_help": (("ask_for_help", {"text": "潮の表がほしい"}),),
     "offer": (("offer", {"text": "地図があります"}),),
     "read_notices": (("offer", {"text": "地図"}), ("read_notices", {})),
@@ -173,6 +176,16 @@ def errand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Errand]:
     made = Errand(sqlite, tmp_path_factory.mktemp("actions"))
     home = made.runtime.home
     made.house.agent("Ken", (Reply("九時です"),))
+    now = made.house.clock.now()
+    home.sessions.create(
+        Session(
+            id=ELSEWHERE,
+            participants=(Participant(agent_id="Ken"),),
+            created_by="owner",
+            created_at=now,
+            updated_at=now,
+        )
+    )
     made.runtime = replace(
         made.runtime,
         search=searching(home, made.house.clock, tmp_path_factory.mktemp("search")),
@@ -235,6 +248,11 @@ def _left(errand: Errand, agent_id: str, turn_id: str, session_id: str) -> str:
         },
         "facts": {kind: [f.body for f in home.facts.page(agent_id, kind)] for kind in kinds},
         "lines": _lines(errand, session_id, [r.name for r in records if isinstance(r, CallResult)]),
+        "elsewhere": [
+            line.text
+            for line in home.journal.lines(ELSEWHERE, limit=1_000)
+            if line.speaker_id == agent_id
+        ],
         "purpose": home.agents.get(agent_id).agent.purpose,
         "grades": [row.quality_score for row in home.usage.rows(agent_id) if row.quality_score],
     }
