@@ -40,7 +40,7 @@ def test_the_sweep_asks_once_an_hour_who_is_to_review_its_skills(house: House) -
         def wait(self, timeout: float | None = None) -> bool:
             nonlocal waited
             waited += 1
-            return waited == 121
+            return waited == 122
 
     runner._stopping = Hours()
     runner._sweep()
@@ -56,21 +56,32 @@ def test_the_sweep_sends_agents_into_the_night_and_asks_for_prices_once(house: H
         raise Unavailable("the list cannot be had")
 
     runner = _runner(house, price=price)
-    runner._stopping.set()
     learner(house)
     active(house, "crab", 5)
     lived(house, 3, good=True)
     house.clock.advance(9 * 3_600)
-    runner._sweep()
+    once(runner)
     assert asked == []
     house.clock.advance(24 * 3_600)
     for _ in range(3):
-        runner._sweep()
+        once(runner)
     assert len(asked) == 1
     nights = [each for each in runner._consumers if each._queue is house.runtime.home.nights]
     assert len(nights) == 1
     assert drain(house) == 1
     assert "3 turns, 3 of them evaluated" in told(house, "2026-01-05")
+
+
+def once(runner: Runner) -> None:
+    """One sweep; then the runner stops."""
+    waits = iter((False, True))
+
+    class Once(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            return next(waits)
+
+    runner._stopping = Once()
+    runner._sweep()
 
 
 def _runner(house: House, price: Callable[[Runtime], int] | None = None) -> Runner:

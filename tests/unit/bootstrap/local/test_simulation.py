@@ -41,10 +41,11 @@ def day() -> SimulationResult:
 
 def test_agents_with_instructions_live_and_mostly_sleep(day: SimulationResult) -> None:
     assert day.beats == sum(life.beats for life in day.by_agent.values())
-    assert all(life.beats == 8 * 3_600 // 61 for life in day.by_agent.values())
+    # At least one an hour, and more where something calls for it; none for every interval of 61 s.
+    assert all(8 <= life.beats < 8 * 3_600 // 61 // 10 for life in day.by_agent.values())
     assert day.model_calls > 0
     assert day.goals_by_source
-    assert day.idle_share > 0.9
+    assert day.idle_share > 0.5
     assert 0 < day.spend_micro_usd < 2 * 250_000
 
 
@@ -80,7 +81,7 @@ def test_agents_with_nothing_due_cost_nothing(tmp_path: Path) -> None:
             create_agent(runtime, new, owner="o", agent_id=name)
         found = simulate_day(runtime, clock, {"quiet": "quiet", "off": "off"}, hours=1, seed=0)
     quiet, off = found.by_agent["quiet"], found.by_agent["off"]
-    assert (quiet.beats, quiet.idle_beats) == (59, 59)
+    assert (quiet.beats, quiet.idle_beats) == (1, 1)
     assert (off.beats, off.turns) == (0, 0)
     assert (found.model_calls, found.spend_micro_usd) == (0, 0)
 

@@ -18,6 +18,8 @@ def messages() -> Iterator[str]:
                 yield "".join(map(_sample, node.values))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value
+                # A template, which is filled where it is used.
+                yield re.sub(r"\{\w+\}", "1", re.sub(r"\{\w+!r\}", "'x'", node.value))
 
 
 def _sample(part: ast.expr) -> str:

@@ -34,6 +34,7 @@ STATUSES = {
     errors.Superseded: 409,
     errors.Unavailable: 503,
     errors.NeverSent: 503,
+    errors.UnreadableValue: 503,
     errors.Exhausted: 429,
     errors.OpenCrabError: 500,
     UnsupportedMediaType: 415,

@@ -9,11 +9,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from pydantic import ValidationError
-
 from opencrab.domain.discord.community import Presence
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
-from opencrab.domain.errors import Changed, Unavailable
+from opencrab.domain.errors import Changed, Unavailable, UnreadableValue
 from opencrab.domain.value import Value
 from opencrab.engine.discord.presence import discord_presences
 from opencrab.engine.models.preferences import current_model_preferences
@@ -85,7 +83,7 @@ def _is_young(kept: Document, now: datetime, guilds: tuple[str, ...]) -> bool:
     """Check whether the stored choices are fresh; those of another version are not."""
     try:
         known = kept.read(Choices)
-    except ValidationError:
+    except UnreadableValue:
         return False
     return known.guilds == guilds and now < known.at + GOOD_FOR
 

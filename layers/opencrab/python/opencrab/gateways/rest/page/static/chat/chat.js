@@ -9,9 +9,7 @@ import { Announcer, messageView, sentView } from "./messages.js";
 import { conversationsWith, titleOf } from "./sessions.js";
 import { tab } from "../lib/tab.js";
 
-const PAGE = 50;
-const ASK_MS = 10_000;
-const NEW = "";
+const PAGE = 50, ASK_MS = 10_000, NEW = "";
 
 export class Chat {
   /** @type {any} */ conversation; /** @type {any} */ composer;
