@@ -11,8 +11,9 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,9 @@ _VENDOR_VARIABLES = frozenset(
 )
 _UTC = frozenset({"Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"})
 _HERE = Path(__file__).parent
-_CONFIG_FOLDERS = (
-    _HERE / "config",
-    *(above / "config" for above in _HERE.parents[1:4]),
-)
+_CONFIG_FOLDERS = (_HERE / "config", *(above / "config" for above in _HERE.parents[1:4]))
 """Possible places: inside a wheel's package, beside `python/` in a layer, at a checkout's root."""
+_parse_toml = lru_cache(maxsize=4)(tomllib.loads)
 _SKILL_FOLDERS = tuple(place.with_name("skills") for place in _CONFIG_FOLDERS)
 
 
@@ -367,7 +366,7 @@ def _part(name: str) -> str | None:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return deepcopy(_parse_toml(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise _unreadable(path, error) from error
 
