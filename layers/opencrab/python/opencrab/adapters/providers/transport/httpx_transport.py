@@ -30,6 +30,7 @@ _NEW = httpx.Limits(max_connections=100, max_keepalive_connections=0)
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=300.0)
 _HEADERS = {"user-agent": "opencrab", "accept-encoding": "identity"}
 
+_tls_context = cache(httpx.create_ssl_context)  # it reads all certificates: 20 ms of CPU
 _NOTHING_LEFT = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -61,12 +62,6 @@ def new_client() -> httpx.BaseTransport:
         scheme: _proxy_transport(scheme, proxy, context) for scheme, proxy in proxies.items()
     }
     return _ByProxy(_Way(context), proxied)
-
-
-@cache
-def _tls_context() -> SSLContext:
-    """Return what all clients trust; to read the certificates takes 20 ms of CPU."""
-    return httpx.create_ssl_context()
 
 
 def _proxy_transport(scheme: str, proxy: str, context: SSLContext) -> httpx.BaseTransport:
