@@ -246,15 +246,16 @@ def _folder(given: Path | None) -> Path:
 
 def _set_own(written: dict[str, Any], own: OwnerSettings | None) -> dict[str, str]:
     """Put the owner's settings over the written ones; returns where each of them comes from."""
-    origins = {}
+    origins, tables = {}, {name[:n] for name in written for n, c in enumerate(name) if c == "."}
     for name, found in own.values.items() if own is not None else ():
-        if found.value == {} and any(each.startswith(f"{name}.") for each in written):
+        if found.value == {} and any(x.startswith(f"{name}.") for x in written):
             continue  # an empty section sets nothing
         is_float = isinstance(written.get(name), float) and isinstance(found.value, int)
-        _drop_other_forms(written, name)
+        if name in tables or isinstance(written.get(name.rpartition(".")[0]), str):
+            _drop_other_forms(written, name)
         for each, value in _flat({name: float(found.value) if is_float else found.value}):
-            written[each] = value
-            origins[each] = found.source
+            written[each], origins[each] = value, found.source
+            tables.update(each[:n] for n, c in enumerate(each) if c == ".")
     return origins
 
 
