@@ -22,7 +22,11 @@ from infra.advice import advise, check_id_lists
 from infra.owner_key import OwnerKey, checked_owner_key, make_owner_key
 from infra.page import clear_page, describe_page, publish_page
 from infra.place import Installation, Place, Unready
-from infra.settings_file import settings_file_to_upload, upload_settings_file
+from infra.settings_file import (
+    note_of_settings_file,
+    settings_file_to_upload,
+    upload_settings_file,
+)
 from infra.upgrade import upgrade_data
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,7 +71,7 @@ class Deployment:
         self.check_settings()
         settings = settings_file_to_upload(self.wish.stage, self.wish.config, self.environ)
         if self.wish.check:
-            return 0
+            return _say(*note_of_settings_file(self.wish.stage, self.wish.config, settings))
         if not (self.folder / BUILT).is_file():
             raise Unready("nothing is built", "run `make deploy`, which builds first")
         account = self.installation.account(place)
@@ -317,7 +321,9 @@ def _wish(arguments: Sequence[str], config: str) -> Wish:
         default=Path.home() / ".opencrab",
         help="folder of the owners' keys and of what SAM saves (~/.opencrab)",
     )
-    parser.add_argument("--config", default=None, metavar="FILE", help="settings file to upload")
+    parser.add_argument(
+        "--config", default=None, metavar="FILE", help="settings file to upload, or none"
+    )
     given = parser.parse_args(arguments)
     if not STAGE.fullmatch(given.stage) or given.stage in RESERVED:
         raise Unready(
@@ -357,9 +363,11 @@ def _token_place(stage: str, outputs: Mapping[str, str]) -> str:
     return f"/opencrab/{stage}/DISCORD_TOKEN, a SecureString of Systems Manager"
 
 
-def _say(*lines: str) -> None:
+def _say(*lines: str) -> int:
+    """Print the lines; the exit code of a run that ends with them."""
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
+    return 0
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ PYTHON = ROOT / ".venv" / "bin" / "python"
 CURRENT, CHECKED = "settings/config.toml", "settings/checked.toml"
 """The objects that functions read; the second is a copy of the last one that was checked."""
 
+NONE = "none"
+"""Given in place of a file: nothing is uploaded."""
+
 BUCKET = "BucketName"
 """The stack's output with the bucket of workspaces."""
 
@@ -28,8 +31,11 @@ def settings_file_to_upload(stage: str, given: str, environ: Mapping[str, str]) 
 def find_settings_file(stage: str, given: str, environ: Mapping[str, str]) -> Path | None:
     """Return the file to upload; None if there is none. Raises Unready if a named one is missing.
 
-    Without a given one it is `aws-STAGE.toml` in the folder of settings, else `config.toml`.
+    Without a given one it is `aws-STAGE.toml` in the folder of settings, else `config.toml`; NONE
+    leaves the file of the stack as it is.
     """
+    if given == NONE:
+        return None
     if given:
         path = Path(given).expanduser()
         if not path.is_file():
@@ -39,6 +45,17 @@ def find_settings_file(stage: str, given: str, environ: Mapping[str, str]) -> Pa
     folder = Path(home) / "opencrab"
     found = (folder / name for name in (f"aws-{stage}.toml", "config.toml"))
     return next((path for path in found if path.is_file()), None)
+
+
+def note_of_settings_file(stage: str, given: str, path: Path | None) -> tuple[str, ...]:
+    """Return what to say before a deployment that uploads the settings of this computer itself."""
+    if given or path is None or path.name == f"aws-{stage}.toml":
+        return ()
+    return (
+        f"settings: {path} will count on AWS too, as there is no aws-{stage}.toml beside it;",
+        f"  to keep the two apart, copy it there: cp {path} {path.with_name(f'aws-{stage}.toml')},",
+        f"  or upload none: make deploy CONFIG={NONE}",
+    )
 
 
 def check_settings_file(path: Path, environ: Mapping[str, str], python: Path = PYTHON) -> None:

@@ -48,12 +48,14 @@ class Fake:
     silent: bool = False
     clock: FakeClock | None = None
     asked: list[tuple[str, ...]] = field(default_factory=list)
+    queries: tuple[str, ...] = ()
 
     def embed(
         self,
         agent_id: str,
         texts: tuple[str, ...],
         *,
+        query: bool = False,
         at_most_seconds: float | None = None,
     ) -> TextVectors | None:
         assert agent_id
@@ -61,6 +63,7 @@ class Fake:
         if self.clock is not None:
             self.clock.advance(at_most_seconds)
         self.asked.append(texts)
+        self.queries += texts if query else ()
         return None if self.silent else TextVectors(self.name, tuple(map(vector, texts)))
 
 
@@ -74,13 +77,17 @@ class Vendor:
     counts: bool = True
     received: int = 0
     billed: int = 0
+    queries: tuple[str, ...] = ()
 
     @property
     def info(self) -> ModelInfo:
         return ModelInfo(name="fake:vectors", price=self.price, private=self.private)
 
-    def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
+    def embed(
+        self, texts: tuple[str, ...], *, timeout_seconds: float, query: bool = False
+    ) -> Embeddings:
         assert timeout_seconds > 0
+        self.queries += texts if query else ()
         self.received += 1
         if self.fails:
             raise self.fails.pop(0)

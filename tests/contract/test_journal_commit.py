@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.conversation.message import Utterance
-from opencrab.domain.conversation.session import Phase, SessionChange, SessionStatus
+from opencrab.domain.conversation.session import Mode, Phase, SessionChange, SessionStatus
 from opencrab.domain.errors import (
     Changed,
     Exhausted,
@@ -334,7 +334,7 @@ def test_a_session_change_is_applied_to_the_newest_session(home: Home) -> None:
 
 def test_turns_of_one_session_that_close_at_once_are_all_counted(home: Home) -> None:
     names = [f"agent{number}" for number in range(8)]
-    home.sessions.create(session("s1", *names))
+    home.sessions.create(session("s1", *names).replaced(mode=Mode.AUTONOMOUS, hop_limit=9))
     home.journal.admit(admission(*(turn(f"t_{name}", agent_id=name) for name in names)))
 
     def close(number: int) -> None:

@@ -147,7 +147,8 @@ def _session(rest: Rest, cast: Cast) -> Iterator[str]:
         if record["name"] == "declare_done" and record["state"] == "completed"
     }
     declared = {p["agent_id"] for p in session["participants"] if p["done_declared"]}
-    if declared != done:
+    # In a conversation an agent's next turn takes it back, in a discussion it stays.
+    if not declared <= done or (session.get("hop_limit") and declared != done):
         yield f"{cast.session_id} has {declared} done, the journal has {done}"
 
 

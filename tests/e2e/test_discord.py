@@ -7,6 +7,7 @@ import pytest
 
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.message import DeliveryState, LineKind
+from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.value import Language
 from tests.contract.homes import DISTINCT_HOMES, HOMES
@@ -123,6 +124,21 @@ def test_silence_takes_the_thinking_mark_away(reef: DiscordHouse) -> None:
     reef.work()
     assert reef.discord.shown(SERVER_CHANNEL) == []
     assert interaction.messages == []
+
+
+@pytest.mark.parametrize("text", ["もう一つあります", "One more thing"])
+def test_who_writes_again_after_the_agent_declared_done_is_answered_in_the_same_session(
+    reef: DiscordHouse, text: str
+) -> None:
+    kani(reef, Reply(calls=(("declare_done", {}),)))
+    ask(reef, "ありがとう")
+    reef.work()
+    reef.scripts["kani"] = (Reply(text="もちろん"),)
+    ask(reef, text)
+    reef.work()
+    assert reef.seen(SERVER_CHANNEL) == ["もちろん"]
+    (session,) = reef.home.sessions.page(limit=10, after=None)
+    assert session.status is SessionStatus.ACTIVE
 
 
 def test_an_answer_after_fifteen_minutes_is_posted_by_the_bot(reef: DiscordHouse) -> None:

@@ -5,6 +5,7 @@ import pytest
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.message import LineKind
+from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import Conflict
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.turn import TurnStatus
@@ -39,6 +40,28 @@ def test_an_unreachable_channel_gets_the_speech_later_and_once(house: House) -> 
         house.later(90)
     assert [text for _, text in house.wall.shown] == ["hello there"]
     assert house.home.outbox.list_unsent(house.clock.now(), 10) == ()
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "later", "answer"),
+    [
+        (Language.EN, "thanks, that was all", "one more thing", "of course"),
+        (Language.JA, "ありがとう、以上です", "もう一つあります", "もちろんです"),
+    ],
+)
+def test_a_conversation_goes_on_with_the_next_message_after_the_agent_declared_done(
+    house: House, language: Language, first: str, later: str, answer: str
+) -> None:
+    house.session(house.agent("crab", (Reply(calls=(("declare_done", {}),)),), language))
+    house.say(first)
+    house.work()
+    session = house.home.sessions.get("s")
+    assert (session.done_count, session.status) == (1, SessionStatus.ACTIVE)
+    house.scripts["crab"] = (Reply(text=answer),)
+    house.say(later, "m2")
+    house.work()
+    assert house.lines(LineKind.SPEECH)[-1].text == answer
+    assert house.home.sessions.get("s").done_count == 0
 
 
 def test_three_participants_are_three_turns_however_often_the_message_comes(house: House) -> None:

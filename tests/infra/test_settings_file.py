@@ -47,8 +47,19 @@ def test_the_file_of_the_stage_goes_before_the_users(tmp_path: Path) -> None:
     (folder / "aws-main.toml").write_text("", encoding="utf-8")
     assert settings_file.find_settings_file("main", "", environ) == folder / "aws-main.toml"
     assert settings_file.find_settings_file("prod", "", environ) == folder / "config.toml"
+    assert settings_file.find_settings_file("prod", "none", environ) is None
     home = {"HOME": str(tmp_path / "home")}
     assert settings_file.find_settings_file("main", "", home) is None
+
+
+def test_uploading_the_settings_of_this_computer_is_said_before(tmp_path: Path) -> None:
+    note, own = settings_file.note_of_settings_file, tmp_path / "config.toml"
+    said = "\n".join(note("prod", "", own))
+    assert f"{own} will count on AWS too" in said
+    assert str(tmp_path / "aws-prod.toml") in said
+    assert note("prod", "", None) == ()
+    assert note("prod", "", tmp_path / "aws-prod.toml") == ()
+    assert note("prod", str(own), own) == ()
 
 
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:

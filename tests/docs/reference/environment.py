@@ -32,7 +32,7 @@ _OWNER = "OPENCRAB_OWNER_KEY"
 
 _BY_LIBRARIES = {
     "getproxies(": ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
-    "create_ssl_context(": ("SSL_CERT_FILE", "SSL_CERT_DIR"),
+    "httpx.create_ssl_context": ("SSL_CERT_FILE", "SSL_CERT_DIR"),
     "rich.console import Console": ("COLUMNS",),
 }
 """What libraries read for us, by the words in our code that make them do so."""

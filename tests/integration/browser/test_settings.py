@@ -152,3 +152,67 @@ def test_the_order_of_fallbacks_and_an_alias_are_stored(
     assert installation.server.call("GET", "/llm/aliases")["aliases"]["fast"] == "vllm:slow"
     installation.server.call("PUT", "/llm/fallback", {"fallback": None})
     installation.server.call("PUT", "/llm/aliases", {"aliases": None})
+
+
+def test_a_provider_is_added_checked_at_once_and_removed(
+    installation: Installation, window: Browser
+) -> None:
+    here = provider(installation, "vllm")["base_url"]
+    installation.sign_in(window)
+    installation.go(window, "/settings/providers")
+    window.shown('[data-provider="vllm"]')
+    window.click("#new-provider summary")
+    window.type("#new-provider-name", "vllm")
+    window.type("#new-provider-address", here)
+    # One that is there already is not changed by this form.
+    assert not window.run("return document.querySelector('#new-provider-name').checkValidity()")
+    fill(window, "#new-provider-name", "my_gateway")
+    window.type("#new-provider-key", "sk-of-the-test")
+    window.type("#new-provider-model", "slow")
+    window.click("#new-provider-private")
+    window.click("#new-provider button.send")
+    window.says("ms", "#new-provider-health.good")
+    window.says("slow", "#new-provider-health details")
+    added = provider(installation, "my_gateway")
+    assert (added["kind"], added["base_url"], added["default_model"]) == ("openai", here, "slow")
+    assert (added["has_key"], added["private"], added["added"]) == (True, True, True)
+    assert "sk-of-the-test" not in window.run(
+        "return [...document.querySelectorAll('input')].map((each) => each.value).join()"
+        " + document.body.textContent"
+    )
+    window.run(SILENT)
+    window.click('[data-provider="my_gateway"] .line .reject')
+    window.until(lambda: window.count('[data-provider="my_gateway"]') == 0, "it is still shown")
+    found = installation.server.call("GET", "/llm/providers?limit=200")["items"]
+    assert "my_gateway" not in {each["name"] for each in found}
+    assert window.count('[data-provider="vllm"] .reject') == 0
+
+
+def test_a_provider_that_cannot_be_reached_is_added_and_says_why(
+    installation: Installation, window: Browser
+) -> None:
+    installation.sign_in(window)
+    installation.go(window, "/settings/providers")
+    window.shown('[data-provider="vllm"]')
+    window.click("#new-provider summary")
+    window.type("#new-provider-name", "nobody")
+    window.type("#new-provider-address", f"http://127.0.0.1:{free_port()}/v1")
+    window.click("#new-provider-private")
+    window.click("#new-provider button.send")
+    window.shown("#new-provider-health.bad")
+    window.run(SILENT)
+    window.click('[data-provider="nobody"] .line .reject')
+    window.until(lambda: window.count('[data-provider="nobody"]') == 0, "it is still shown")
+
+
+def test_each_setting_says_what_sets_it(installation: Installation, window: Browser) -> None:
+    installation.sign_in(window)
+    installation.go(window, "/settings/values")
+    window.type("#values-words", "vllm.base_url")
+    window.until(lambda: window.count("tbody tr") == 1, "not one setting")
+    window.says("OPENCRAB_LLM__PROVIDERS__VLLM__BASE_URL", "tbody tr")
+    fill(window, "#values-words", "llm.default_provider")
+    window.shown("tbody tr .badge:not(.active)")
+    window.click("#values-own")
+    window.until(lambda: window.count("tbody tr") == 0, "a default is shown")
+    window.shown(".reading .empty")

@@ -47,8 +47,8 @@ LOADED = (
 )
 """What a command loads sooner or later. None of it looks at the environment."""
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(list(LOADED))
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(list(LOADED))
 
 
 def run_forked(
@@ -88,7 +88,7 @@ def run_on(
     start: Callable[[], object] = main,
 ) -> int:
     """Run the command on its three streams to its end: its exit code."""
-    process = _FORKS.Process(
+    process = FORKS.Process(
         target=partial(_become, start=start),
         args=(str(program), args, dict(environment), folder, streams),
     )
@@ -113,16 +113,25 @@ def _become(
     start: Callable[[], object],
 ) -> None:
     """Turn this process into the command."""
+    # Who could write to its own standard input would never see the end of a pipe.
+    streams = [
+        os.open(path, os.O_WRONLY | os.O_CREAT if number else os.O_RDONLY)
+        for number, path in enumerate(paths)
+    ]
+    take_streams(streams, environment, folder)
+    sys.argv = [program, *args]
+    start()
+
+
+def take_streams(streams: Sequence[int], environment: Mapping[str, str], folder: Path) -> None:
+    """Give this process other streams, another environment and another folder."""
     os.environ.clear()  # noqa: TID251 - as a new process would find it
     os.environ.update(environment)  # noqa: TID251
     os.chdir(folder)
-    for number, path in enumerate(paths):
-        # Who could write to its own standard input would never see the end of a pipe.
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT if number else os.O_RDONLY)
+    for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
+    for descriptor in {*streams} - {0, 1, 2}:
         os.close(descriptor)
     sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape")
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape")
     sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace")
-    sys.argv = [program, *args]
-    start()

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
+from typing import Protocol
 
 from tests.integration.cli.forked import run_forked
 
@@ -21,7 +22,8 @@ _STILL = 5
 CTRL_C, CTRL_D = b"\x03", b"\x04"
 
 _TAKE_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests may ignore it
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
@@ -141,10 +143,19 @@ def running(
                 process.stdout.close()
 
 
+class Program(Protocol):
+    """A running program, as `subprocess.Popen` has it."""
+
+    @property
+    def pid(self) -> int | None: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
 class Seat:
     """A person at a terminal: reads the screen until something is there, and types."""
 
-    def __init__(self, process: subprocess.Popen[bytes], screen: int) -> None:
+    def __init__(self, process: Program, screen: int) -> None:
         self._process = process
         self._screen = screen
         self._seen = b""

@@ -3,13 +3,15 @@
 Each session ends in `opencrab chat` with what a server on this machine says in its vendor's format.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
+from tests.integration.cli.forked_seat import forked_seat
 from tests.integration.cli.house import CTRL_C, CTRL_D, House, Seat, running, seat
 from tests.integration.cli.vendors import ANSWER, KEY, vendor
 
@@ -71,11 +73,21 @@ LATER = ("openai", "bedrock")
 """Cases in which somebody talks again later, when no server runs any more."""
 
 
+ANEW = "openai"
+"""The case whose setup and server start from nothing, as from a shell; all others are forked."""
+
+
 @contextmanager
-def sitting(folder: Path, **more: str) -> Iterator[tuple[Seat, House]]:
-    """A person who typed `opencrab setup` at home."""
-    house = House(folder)
-    with seat(house, "setup", more=NOWHERE | more) as person:
+def sitting(
+    folder: Path,
+    more: Mapping[str, str] = MappingProxyType({}),
+    *,
+    anew: bool = False,
+    command: str = "setup",
+) -> Iterator[tuple[Seat, House]]:
+    """A person who typed `opencrab setup`, or another command, at home."""
+    house, sit_down = House(folder), seat if anew else forked_seat
+    with sit_down(house, command, more={**NOWHERE, **more}) as person:
         yield person, house
 
 
@@ -95,7 +107,7 @@ def test_with_one_key_or_server_an_agent_answers(tmp_path: Path, case: Case) -> 
         more = _variables(case, url)
         if case.name == "bedrock":
             _write_aws_profile(tmp_path)
-        with sitting(tmp_path, **more) as (person, house):
+        with sitting(tmp_path, more, anew=case.name == ANEW) as (person, house):
             shown = answer(person, (QUESTIONS[0], "1"), *_choosing(case, url))
             shown += answer(person, *((each, "") for each in QUESTIONS[2:4]))
             if case.bills:
@@ -114,7 +126,7 @@ def test_with_one_key_or_server_an_agent_answers(tmp_path: Path, case: Case) -> 
         assert not (house.data / "endpoint").exists()
         if case.name not in LATER:
             return
-        with seat(house, "chat", more=NOWHERE | more) as person:
+        with sitting(tmp_path, more, command="chat") as (person, house):
             person.see("while you talk")
             answer(person, ("you> ", "Again"))
             person.see(ANSWER)
@@ -185,7 +197,7 @@ def test_with_nothing_a_stand_in_answers_and_says_what_it_is(
 def test_ctrl_c_at_any_question_leaves_everything_as_it_was(tmp_path: Path, number: int) -> None:
     with (
         vendor("ollama", "qwen3:8b", key="") as stub,
-        sitting(tmp_path, **{_address("ollama"): stub.url}) as (person, _),
+        sitting(tmp_path, {_address("ollama"): stub.url}) as (person, _),
     ):
         answer(person, *((each, "") for each in QUESTIONS[:number]))
         person.see(QUESTIONS[number])
@@ -202,7 +214,7 @@ def test_a_wrong_key_is_asked_for_again_and_a_second_setup_keeps_what_is_set(
 ) -> None:
     with vendor("openai", "gpt-5.2") as stub:
         more = {"OPENAI_BASE_URL": f"{stub.url}/v1", "OPENAI_API_KEY": "sk-wrong"}
-        with sitting(tmp_path, **more) as (person, house):
+        with sitting(tmp_path, more) as (person, house):
             answer(person, (QUESTIONS[0], "1"), ("[openai]:", ""))
             person.see("cannot be used: it refused the key: (401) wrong key")
             answer(person, ("enter another key", ""))
@@ -214,7 +226,7 @@ def test_a_wrong_key_is_asked_for_again_and_a_second_setup_keeps_what_is_set(
         settings = tmp_path / ".config" / "opencrab" / "config.toml"
         before = settings.read_text()
         assert "agent_day_usd = 2.5" in before
-        with sitting(tmp_path, **more) as (person, house):
+        with sitting(tmp_path, more) as (person, house):
             answer(person, (QUESTIONS[0], ""), ("(in use)", ""))
             answer(person, (QUESTIONS[2], ""), (QUESTIONS[3], ""), ("[2.5]", ""))
             answer(person, ("Name of a new agent (Enter for none)", ""))

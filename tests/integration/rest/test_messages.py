@@ -272,3 +272,20 @@ def test_a_reply_to_nobody_is_an_error_that_the_model_can_cure(house: House) -> 
     assert house.lines(session_id)[-1] == "では"
     told = house.got(f"/sessions/{session_id}/messages?kinds=action")["items"]
     assert "nobody here said 'nobody'" in told[0]["data"]["result"]
+
+
+@HELLO
+def test_whoever_writes_again_after_the_agent_declared_done_is_answered(
+    house: House, text: str
+) -> None:
+    session_id = house.session()
+    place = f"/sessions/{session_id}/messages"
+    for answer in (
+        ScriptedAnswer(calls=(ScriptedCall("declare_done", {}),)),
+        ScriptedAnswer(text=text),
+    ):
+        house.script(answer)
+        assert house.call("POST", place, {"text": text}).status_code == 202
+        house.work()
+        assert house.call("GET", f"/sessions/{session_id}").json()["status"] == "active"
+    assert house.lines(session_id) == [text, text, text]

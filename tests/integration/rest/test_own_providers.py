@@ -78,6 +78,7 @@ def test_a_new_provider_is_usable_at_once_and_in_other_processes(
     assert made.status_code == 200, made.text
     said = made.json()
     assert (said["kind"], said["missing"], said["has_key"]) == ("openai", "", True)
+    assert said["added"]
     assert said["default_model"] == "llama-3.3-70b"
     assert KEY not in json.dumps(house.got("/llm/providers?limit=100"))
     worker.refresh(house.runtime.home.preferences.get().version)

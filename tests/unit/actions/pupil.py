@@ -75,7 +75,7 @@ class Pupil:
         """Where the next call runs."""
         facts = self.home.facts
         known = facts.get("mika", MIND, MIND)
-        reach = cast(Any, replace)(_NO_REACH, facts=facts, skills=Shelf())
+        reach = cast(Any, replace)(_NO_REACH, facts=facts, skills=Shelf(), files=self.home.files)
         return ActionContext(
             agent=agent(self.language),
             session=cast(Any, _Session()),
@@ -94,7 +94,10 @@ class Pupil:
         action = REGISTRY.find(name)
         assert action is not None
         self.calls += 1
-        return action.run(action.arguments.model_validate(arguments), self.context())
+        given, context = action.arguments.model_validate(arguments), self.context()
+        if action.prepare is not None:
+            context = replace(context, prepared=action.prepare(given, context))
+        return action.run(given, context)
 
     def do(self, name: str, /, **arguments: Any) -> ActionResult:
         """A whole call."""
@@ -124,7 +127,7 @@ class _Session:
 
 def told(result: ActionResult) -> dict[str, Any]:
     """What a call answered, but for what is said about it."""
-    return {key: value for key, value in (result.data or {}).items() if key != "hint"}
+    return {k: value for k, value in (result.data or {}).items() if k not in {"hint", "file"}}
 
 
 _NO_REACH = ActionReach(**{port.name: None for port in fields(ActionReach)})  # type: ignore[arg-type]

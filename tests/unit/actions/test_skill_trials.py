@@ -59,7 +59,7 @@ def test_the_agent_is_told_that_what_it_learned_is_tried(
     assert words in str(mika.do("create_my_skill", **WRITE).data)
     mika.trials = TrialSettings(skill_percent=0)
     settled = mika.do("create_my_skill", **{**WRITE, "name": "another"})
-    assert settled.data == {"skill_name": "another", "version": 1, "status": "active"}
+    assert told(settled) == {"skill_name": "another", "version": 1, "status": "active"}
 
 
 def test_a_skill_on_trial_is_read_but_in_turns_in_which_it_rests(mika: Pupil) -> None:

@@ -11,8 +11,9 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,9 @@ _VENDOR_VARIABLES = frozenset(
 )
 _UTC = frozenset({"Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"})
 _HERE = Path(__file__).parent
-_CONFIG_FOLDERS = (
-    _HERE / "config",
-    *(above / "config" for above in _HERE.parents[1:4]),
-)
+_CONFIG_FOLDERS = (_HERE / "config", *(above / "config" for above in _HERE.parents[1:4]))
 """Possible places: inside a wheel's package, beside `python/` in a layer, at a checkout's root."""
+_parse_toml = lru_cache(maxsize=4)(tomllib.loads)
 _SKILL_FOLDERS = tuple(place.with_name("skills") for place in _CONFIG_FOLDERS)
 
 
@@ -247,15 +246,16 @@ def _folder(given: Path | None) -> Path:
 
 def _set_own(written: dict[str, Any], own: OwnerSettings | None) -> dict[str, str]:
     """Put the owner's settings over the written ones; returns where each of them comes from."""
-    origins = {}
+    origins, tables = {}, {name[:n] for name in written for n, c in enumerate(name) if c == "."}
     for name, found in own.values.items() if own is not None else ():
-        if found.value == {} and any(each.startswith(f"{name}.") for each in written):
+        if found.value == {} and any(x.startswith(f"{name}.") for x in written):
             continue  # an empty section sets nothing
         is_float = isinstance(written.get(name), float) and isinstance(found.value, int)
-        _drop_other_forms(written, name)
+        if name in tables or isinstance(written.get(name.rpartition(".")[0]), str):
+            _drop_other_forms(written, name)
         for each, value in _flat({name: float(found.value) if is_float else found.value}):
-            written[each] = value
-            origins[each] = found.source
+            written[each], origins[each] = value, found.source
+            tables.update(each[:n] for n, c in enumerate(each) if c == ".")
     return origins
 
 
@@ -367,7 +367,7 @@ def _part(name: str) -> str | None:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return deepcopy(_parse_toml(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise _unreadable(path, error) from error
 

@@ -14,7 +14,7 @@ from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.memory.search_row import memory_search_row_of_experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.skills.skill import QUARANTINED_SKILLS, SkillStatus, SourceType
-from opencrab.domain.turn.action import Effect, SkillLearned, SkillUsed
+from opencrab.domain.turn.action import Effect, FileWritten, SkillLearned, SkillUsed
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from tests.contract.homes import sqlite
@@ -43,7 +43,10 @@ def mika(tmp_path: Path) -> Iterator[Pupil]:
 def test_a_skill_is_tried_at_once_where_the_turn_vouches_for_it(mika: Pupil, turn: Turn) -> None:
     mika.turn = turn
     result = mika.do("create_my_skill", **WRITE)
-    assert result.side_effects == (SkillLearned(name="good-questions", status="candidate"),)
+    learned, written = result.side_effects
+    assert learned == SkillLearned(name="good-questions", status="candidate")
+    assert isinstance(written, FileWritten)
+    assert written.path == "skills/good-questions/SKILL.md"
     assert told(result) == {"skill_name": "good-questions", "version": 1, "status": "candidate"}
     skill = mika.skill()
     assert (skill.taught_by, skill.turn_id, skill.tainted) == ("owner-key", "t1", False)

@@ -155,6 +155,7 @@ def test_vectors_travel_with_snapshots_and_are_asked_for_once(lived: Machine) ->
     assert meaning.asked == []
     assert search.search("hana", SearchQuery("わんこ"))[0].row.text == "公園で犬が走った"
     assert meaning.asked == [("わんこ",)]
+    assert meaning.queries == ("わんこ",)
 
 
 def test_a_publication_that_begins_again_asks_for_no_text_twice(lived: Machine) -> None:

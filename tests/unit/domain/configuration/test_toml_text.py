@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.configuration.toml_text import (
-    line_of_toml_setting,
+    TomlLines,
+    TomlStatement,
     set_toml_value,
     toml_literal,
     toml_statements,
@@ -95,7 +96,7 @@ def test_an_empty_file_and_windows_line_ends_are_kept() -> None:
     ],
 )
 def test_the_line_of_a_setting_is_found(path: str, line: int) -> None:
-    assert line_of_toml_setting(toml_statements(TEXT), tuple(path.split("."))) == line
+    assert TomlLines(toml_statements(TEXT)).line(tuple(path.split("."))) == line
 
 
 def test_what_cannot_be_set_is_refused_and_not_broken() -> None:
@@ -128,3 +129,24 @@ def test_whatever_is_set_is_read_again(
     assert tomllib.loads(changed) == expected
     back = tomllib.loads(unset_toml_value(changed, (section, key)))
     assert key not in back.get(section, {})
+
+
+class Counted(str):
+    """A part of a name that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str(self) == other
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
+def test_finding_lines_reads_the_statements_once() -> None:
+    names = [(Counted("llm"), Counted("aliases"), Counted(f"a{n}")) for n in range(2_000)]
+    at = TomlLines([TomlStatement(path, path[:2], n, 0, 0) for n, path in enumerate(names)])
+    Counted.compared = 0
+    assert [at.line(path) for path in names] == list(range(2_000))
+    assert Counted.compared < 20 * len(names)

@@ -50,8 +50,13 @@ def test_a_silent_turn_keeps_the_time_of_the_last_speech() -> None:
     assert after.participants[0].last_speech_at == NOW
 
 
-def test_a_session_ends_once_everybody_has_declared_done() -> None:
-    first = session().after_turn(SessionChange(agent_id="mika", declared_done=True), NOW)
+DISCUSSION: dict[str, Any] = {"mode": "autonomous", "hop_limit": 9}
+
+
+def test_a_discussion_ends_once_everybody_has_declared_done() -> None:
+    first = session(**DISCUSSION).after_turn(
+        SessionChange(agent_id="mika", declared_done=True), NOW
+    )
     assert (first.done_count, first.status) == (1, SessionStatus.ACTIVE)
     second = first.after_turn(SessionChange(agent_id="ken", declared_done=True), LATER)
     assert (second.done_count, second.status) == (2, SessionStatus.ENDED)
@@ -59,10 +64,21 @@ def test_a_session_ends_once_everybody_has_declared_done() -> None:
 
 
 def test_declaring_done_twice_counts_once_and_stays() -> None:
-    once = session().after_turn(SessionChange(agent_id="mika", declared_done=True), NOW)
+    once = session(**DISCUSSION).after_turn(SessionChange(agent_id="mika", declared_done=True), NOW)
     twice = once.after_turn(SessionChange(agent_id="mika", declared_done=True), NOW)
     assert twice.done_count == 1
     assert twice.after_turn(SessionChange(agent_id="mika"), NOW).done_count == 1
+
+
+@pytest.mark.parametrize("agents", [("mika",), ("mika", "ken")])
+def test_a_conversation_goes_on_after_everybody_has_declared_done(agents: tuple[str, ...]) -> None:
+    done = session(*agents)
+    for agent_id in agents:
+        done = done.after_turn(SessionChange(agent_id=agent_id, declared_done=True), NOW)
+    assert (done.done_count, done.status) == (len(agents), SessionStatus.ACTIVE)
+    after = done.after_turn(SessionChange(agent_id="mika", spoke_at=NOW, heard="m2"), LATER)
+    assert (after.done_count, after.status) == (len(agents) - 1, SessionStatus.ACTIVE)
+    assert after.phase is Phase.DIVERGENT
 
 
 def test_a_session_ends_after_its_last_turn() -> None:

@@ -212,9 +212,16 @@ def test_after_a_failure_nobody_waits_again_for_a_while(
         assert at.buy() is not None
 
 
+@pytest.mark.parametrize("query", [False, True])
+def test_the_model_is_told_whether_a_text_is_searched_with(tmp_path: Path, *, query: bool) -> None:
+    with buying(tmp_path) as at:
+        assert at.embedder.embed("mika", TEXTS, query=query) is not None
+        assert at.vendor.queries == (TEXTS if query else ())
+
+
 def test_nonsense_is_paid_for_and_not_used(tmp_path: Path) -> None:
     with buying(tmp_path) as at:
-        at.vendor.embed = lambda texts, *, timeout_seconds: type(  # type: ignore[method-assign]
+        at.vendor.embed = lambda texts, *, timeout_seconds, query=False: type(  # type: ignore[method-assign]
             "Nonsense", (), {"vectors": ((1.0,),), "usage": Usage(input_tokens=10), "model": ""}
         )()
         assert at.buy() is None

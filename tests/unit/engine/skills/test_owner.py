@@ -16,6 +16,7 @@ from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, NotFound, Refused
+from opencrab.domain.insight.skill_file import learned_skill_file_text
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_lifecycle import promote_learned_skill, skill_lesson
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
@@ -182,3 +183,26 @@ def test_a_name_that_is_taken_and_one_that_is_unknown_are_refused(keeper: SkillO
     for change in (keeper.toggle, keeper.approve, keeper.retire, keeper.restore, keeper.get):
         with pytest.raises(NotFound, match="no skill 'nothing'"):
             change("nothing")
+
+
+@pytest.mark.parametrize("given", ["good-questions", "効果的な質問"])
+def test_what_an_owner_writes_is_in_the_skills_file(keeper: SkillOwner, given: str) -> None:
+    files = keeper.runtime.home.files
+    first = skill_lesson(given, "質問のしかた", guidance="「なぜ」と尋ねる。")
+    keeper.put(first)
+    path = f"skills/{given}/SKILL.md"
+    assert files.read("mika", path)[1].decode() == learned_skill_file_text(first)
+    renamed = skill_lesson(first.name, "Asking well", guidance="Ask why.")
+    keeper.put(renamed)
+    (info,) = files.list("mika")
+    assert info.path == f"skills/{first.name}/SKILL.md"
+    assert files.read("mika", info.path)[1].decode() == learned_skill_file_text(renamed)
+    assert info.clean
+
+
+def test_a_skill_counts_where_its_file_cannot_be_written(
+    keeper: SkillOwner, caplog: pytest.LogCaptureFixture
+) -> None:
+    keeper.runtime.home.files.write("mika", "skills/good-questions", b"in the way")
+    assert keeper.put(WHAT).on
+    assert "stored without its file" in caplog.text

@@ -107,13 +107,13 @@ def generate_inner_voice(arguments: GenerateInnerVoice, context: ActionContext) 
     impact=Impact.SPEECH,
     effect=Effect.TRANSACTIONAL,
     sentences=("Declare the conversation done", "話し終えたと宣言する"),
-    ja="この会話に加えることがもうないと宣言し、ターンを終えます。全員が宣言すると会話は終了します。",
+    ja="もう加えることがないと宣言し、ターンを終えます。全員が宣言すると議論は終了します。",
     ends_turn=True,
 )
 def declare_done(arguments: DeclareDone, context: ActionContext) -> ActionResult:
-    """Declare that you have nothing more to add to this conversation, and end your turn.
+    """Declare that you have nothing more to add, and end your turn.
 
-    The conversation is over once everybody has.
+    A discussion is over once everybody has.
     """
     return ActionResult.ok(DeclaredDone(reason=arguments.reason), said=False)
 

@@ -63,8 +63,94 @@ def test_what_is_no_embedding_is_refused(body: object) -> None:
     assert caught.value.fault is Fault.NONSENSE
 
 
-def test_other_models_have_no_embeddings() -> None:
-    assert WIRE.embeddings_path("cohere.embed-multilingual-v3") is None
+@pytest.mark.parametrize("model", ["cohere.command-r-v1:0", "amazon.nova-lite-v1:0", "x.embed-v4"])
+def test_other_models_have_no_embeddings(model: str) -> None:
+    assert WIRE.embeddings_path(model) is None
+
+
+COHERE = {
+    "cohere.embed-multilingual-v3": "END",
+    "cohere.embed-english-v3": "END",
+    "cohere.embed-v4:0": "RIGHT",
+    "eu.cohere.embed-v4:0": "RIGHT",
+}
+
+
+def _cohere(model: str, transport: Replying) -> VendorEmbedder:
+    return VendorEmbedder(
+        WIRE, Endpoint("bedrock", URL, "k"), model, ModelInfo(name=f"bedrock:{model}"), transport
+    )
+
+
+@pytest.mark.parametrize(("query", "kind"), [(False, "search_document"), (True, "search_query")])
+@pytest.mark.parametrize(("model", "truncate"), COHERE.items())
+def test_cohere_is_told_what_is_searched_and_what_is_searched_with(
+    *, model: str, truncate: str, query: bool, kind: str
+) -> None:
+    vectors = {"float": [[0.5, -1], [1, 0]]}
+    reply = {"id": "x", "response_type": "embeddings_by_type", "embeddings": vectors}
+    transport = Replying(
+        json.dumps(reply).encode(),
+        headers={"content-type": "application/json", "x-amzn-bedrock-input-token-count": "7"},
+    )
+    found = _cohere(model, transport).embed(("蟹", ""), timeout_seconds=5, query=query)
+    assert found.vectors == ((0.5, -1.0), (1.0, 0.0))
+    assert (found.usage.input_tokens, found.model) == (7, model)
+    assert [json.loads(sent.body or b"") for sent in transport.sent] == [
+        {
+            "texts": ["蟹", " "],
+            "input_type": kind,
+            "truncate": truncate,
+            "embedding_types": ["float"],
+        }
+    ]
+    assert transport.sent[0].url == f"{URL}/model/{model.replace(':', '%3A')}/invoke"
+
+
+@pytest.mark.parametrize(
+    ("model", "characters"), [("cohere.embed-multilingual-v3", 2_048), ("cohere.embed-v4:0", 9_000)]
+)
+def test_the_third_version_gets_no_longer_text_than_it_takes(model: str, characters: int) -> None:
+    body = WIRE.embeddings_to_wire(model, ("蟹" * 9_000,))
+    assert [len(text) for text in body["texts"]] == [characters]
+
+
+def test_cohere_takes_96_texts_at_once_and_an_answer_without_types_is_read() -> None:
+    transport = Replying(
+        json.dumps({"response_type": "embeddings_floats", "embeddings": [[1, 0]] * 96}).encode(),
+        headers={"content-type": "application/json"},
+    )
+    embedder = _cohere("cohere.embed-multilingual-v3", transport)
+    found = embedder.embed(("a",) * 96, timeout_seconds=5)
+    assert len(found.vectors) == 96
+    # Nothing counts the tokens: the whole reservation is charged.
+    assert not found.usage.is_counted
+    with pytest.raises(ModelCallFailed) as caught:
+        embedder.embed(("a",) * 97, timeout_seconds=5)
+    assert caught.value.fault is Fault.NONSENSE
+    assert len(transport.sent) == 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"embeddings": []},
+        {"embeddings": [[]]},
+        {"embeddings": {"int8": [[1]]}},
+        {"embeddings": [["x"]]},
+        {"embeddings": [[1], [2]]},
+        [],
+    ],
+)
+def test_what_is_no_embedding_of_cohere_is_refused(body: object) -> None:
+    with pytest.raises(ModelCallFailed) as caught:
+        WIRE.embeddings_from_wire(body, ("a",), ErrorParty("bedrock", "cohere.embed-v4:0"))
+    assert caught.value.fault is Fault.NONSENSE
+
+
+def test_a_count_that_is_no_number_counts_nothing() -> None:
+    assert not WIRE.embedding_usage({"x-amzn-bedrock-input-token-count": "many"}).is_counted
 
 
 def test_every_request_is_signed_when_it_is_sent() -> None:

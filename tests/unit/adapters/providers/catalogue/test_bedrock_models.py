@@ -4,10 +4,16 @@ import pytest
 
 from opencrab import settings
 from opencrab.adapters.providers.catalogue.bedrock_models import bedrock_model_facts
-from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
+from opencrab.adapters.providers.catalogue.model_facts import (
+    ModelFacts,
+    ModelSettings,
+    catalogue_facts,
+)
 from opencrab.domain.money.budget import Price
 
-FACTS = ModelFacts(listing=settings.public_prices_of_settings)
+FACTS = ModelFacts(
+    catalogue_facts(settings.load_settings({}, {}).pricing), settings.public_prices_of_settings
+)
 VIRGINIA = "https://bedrock-runtime.us-east-1.amazonaws.com"
 TOKYO = "https://bedrock-runtime.ap-northeast-1.amazonaws.com"
 
@@ -31,6 +37,10 @@ def _input_usd(model: str, url: str = VIRGINIA) -> float | None:
         ("global.anthropic.claude-sonnet-4-6", 3),
         ("us.deepseek.r1-v1:0", 1.35),
         ("amazon.titan-embed-text-v2:0", 0.02),
+        ("cohere.embed-multilingual-v3", 0.1),
+        ("cohere.embed-english-v3", 0.1),
+        ("cohere.embed-v4:0", 0.12),
+        ("us.cohere.embed-v4:0", 0.12),
         ("us.unknown.model-v1:0", None),
         ("arn:aws:bedrock:us-east-1:000000000000:application-inference-profile/abc", None),
     ],

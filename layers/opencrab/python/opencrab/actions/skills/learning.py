@@ -6,11 +6,12 @@ approves it.
 
 import hashlib
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from opencrab.actions.registry import Group
+from opencrab.actions.skills.file import note_of_skill_file, skill_file_condition
 from opencrab.actions.skills.text import skill_not_created_note, skill_withheld_error
 from opencrab.actions.skills.writes import (
     move_skill,
@@ -26,6 +27,7 @@ from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
 from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.signals import draw_learned_skill_holdouts
 from opencrab.domain.learning.skill_lifecycle import (
+    SkillLesson,
     SkillTeaching,
     guidance_naming_actions,
     learned_skill_name,
@@ -99,9 +101,49 @@ class UseSkill(Value):
     name: Text
 
 
+def _skill_of_lesson(
+    arguments: LearnFromExperience | LearnFromPeer | ReflectAndLearn,
+) -> SkillLesson:
+    """Return the skill that a lesson makes of itself; raises Invalid and TooLarge."""
+    lesson = _sentence("lesson", arguments.lesson)
+    return skill_lesson(
+        arguments.skill_name,
+        lesson,
+        situation_pattern=arguments.situation_pattern,
+        guidance=arguments.guidance if arguments.guidance.strip() else lesson,
+    )
+
+
+def _skill_as_made(arguments: CreateMySkill, context: ActionContext) -> SkillLesson:
+    """Return the skill that a call makes; raises Invalid and TooLarge."""
+    return skill_lesson(
+        arguments.name,
+        arguments.description,
+        situation_pattern=arguments.situation_pattern,
+        guidance=guidance_naming_actions(
+            arguments.guidance,
+            arguments.actions,
+            lambda name: context.actions.find(name) is not None,
+        ),
+    )
+
+
+def _file_of_lesson(
+    arguments: LearnFromExperience | LearnFromPeer | ReflectAndLearn, context: ActionContext
+) -> dict[str, Any]:
+    if not arguments.skill_name.strip():
+        return {}
+    return skill_file_condition(_skill_of_lesson(arguments), context)
+
+
+def _file_as_made(arguments: CreateMySkill, context: ActionContext) -> dict[str, Any]:
+    return skill_file_condition(_skill_as_made(arguments, context), context)
+
+
 @group.action(
     impact=Impact.SELF,
-    effect=Effect.TRANSACTIONAL,
+    effect=Effect.KEYED,
+    prepare=_file_of_lesson,
     sentences=("Learn from experience: {lesson}", "経験から学ぶ: {lesson}"),
     ja="成功や失敗から学んだことを残します。skill_name を付けるとスキルになります。",
     argument_bytes=ARGUMENT_BYTES,
@@ -115,7 +157,8 @@ def learn_from_experience(arguments: LearnFromExperience, context: ActionContext
 
 @group.action(
     impact=Impact.SELF,
-    effect=Effect.TRANSACTIONAL,
+    effect=Effect.KEYED,
+    prepare=_file_of_lesson,
     sentences=("Learn from {peer_name}: {lesson}", "{peer_name}から学ぶ: {lesson}"),
     ja="他のエージェントのよいやり方を残します。スキルはオーナーの承認後に使えます。",
     for_peers=True,
@@ -132,7 +175,8 @@ def learn_from_peer(arguments: LearnFromPeer, context: ActionContext) -> ActionR
 
 @group.action(
     impact=Impact.SELF,
-    effect=Effect.TRANSACTIONAL,
+    effect=Effect.KEYED,
+    prepare=_file_of_lesson,
     sentences=("Reflect: {lesson}", "振り返って学ぶ: {lesson}"),
     ja="過去を振り返って気づいたことを残します。skill_name を付けるとスキルになります。",
     argument_bytes=ARGUMENT_BYTES,
@@ -146,23 +190,15 @@ def reflect_and_learn(arguments: ReflectAndLearn, context: ActionContext) -> Act
 
 @group.action(
     impact=Impact.SELF,
-    effect=Effect.TRANSACTIONAL,
+    effect=Effect.KEYED,
+    prepare=_file_as_made,
     sentences=("Make a skill: {name}", "スキル「{name}」を作る"),
     ja="学んだやり方をスキルにします。同じ名前のスキルは置き換わります。",
     argument_bytes=ARGUMENT_BYTES,
 )
 def create_my_skill(arguments: CreateMySkill, context: ActionContext) -> ActionResult:
     """Make a skill of something you know how to do, or replace your skill of that name."""
-    what = skill_lesson(
-        arguments.name,
-        arguments.description,
-        situation_pattern=arguments.situation_pattern,
-        guidance=guidance_naming_actions(
-            arguments.guidance,
-            arguments.actions,
-            lambda name: context.actions.find(name) is not None,
-        ),
-    )
+    what = _skill_as_made(arguments, context)
     return store_skill(what, context, _teaching(context, SourceType.REFLECTION), arguments.name)
 
 
@@ -218,7 +254,8 @@ def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
     ):
         why, cure = skill_withheld_error(name, context.agent.language)
         raise Refused(why, field="name", cure=cure)
-    result = ActionResult.ok(SkillUsed(name=name), name=name, text=skill.guidance)
+    differs = note_of_skill_file(skill, context)
+    result = ActionResult.ok(SkillUsed(name=name), name=name, text=skill.guidance, **differs)
     return result.replaced(taint=skill.tainted)
 
 
@@ -255,13 +292,7 @@ def _store_experience(
                 "guidance needs a skill_name", field="skill_name", cure="give skill_name too"
             )
         return ActionResult.ok(experience_id=lived.id).keeping(fact)
-    what = skill_lesson(
-        arguments.skill_name,
-        lived.lesson,
-        situation_pattern=arguments.situation_pattern,
-        guidance=arguments.guidance if arguments.guidance.strip() else lived.lesson,
-    )
-    teaching = _teaching(context, source, about=lived)
+    what, teaching = _skill_of_lesson(arguments), _teaching(context, source, about=lived)
     try:
         result = store_skill(what, context, teaching, arguments.skill_name)
     except NoRoom as full:

@@ -25,3 +25,13 @@ def skill_withheld_error(name: str, language: Language) -> tuple[str, str]:
 def skill_not_created_note(why: str, language: Language) -> str:
     """Return the note that a lesson was stored without a skill, and why."""
     return _TOLD["not_made"][language].format(why=why)
+
+
+def skill_file_not_written_note(why: str, language: Language) -> str:
+    """Return the note that a skill is stored without its file, and why."""
+    return _TOLD["no_file"][language].format(why=why)
+
+
+def skill_file_differs_note(path: str, language: Language) -> str:
+    """Return the note that the file of a skill has other words than the skill, which counts."""
+    return _TOLD["differs"][language].format(path=path)

@@ -1,5 +1,6 @@
 """The only functions that store, change, retire or restore an agent's skills."""
 
+from opencrab.actions.skills.file import write_skill_file
 from opencrab.actions.skills.text import skill_action_hint
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, AgentState
@@ -35,7 +36,7 @@ _WORDS = ("description", "situation_pattern", "guidance")
 def store_skill(
     what: SkillLesson, context: ActionContext, teaching: SkillTeaching, given_name: str
 ) -> ActionResult:
-    """Return a result that stores a lesson as a new skill, or as a new version of one."""
+    """Return a result that stores a lesson as a new skill, or a new version, with its file."""
     _require_free(what.name, context)
     found = _stored_skill(what.name, context)
     if found is not None and not _is_readable(found[1], context):
@@ -46,6 +47,7 @@ def store_skill(
     if not is_learned_skill_named(given_name):
         told["note"] = f"it is kept as {skill.name}; its description begins with the given name"
     result = _storing(found[0] if found else None, stored, skill, context, told)
+    result = write_skill_file(result, skill, context)
     label = learned_skill_readers(context.agent.id, skill, context.clearance)
     return result if label is None else result.keeping(label)
 

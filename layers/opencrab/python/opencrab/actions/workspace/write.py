@@ -36,7 +36,7 @@ _ARGUMENT_BYTES = 3 * WRITE_BYTES
 """Upper limit of the arguments in bytes: JSON escapes line breaks and quotes."""
 
 _SKILL = re.compile(r"skills/([^/]+\.skill\.md|[^/]+/skill\.md)", re.IGNORECASE)
-_PROPOSAL = "A file here is only a proposal: you have the skill once create_my_skill has taken it."
+_PROPOSAL = "A file here is only a proposal: its words count once create_my_skill has taken them."
 
 
 class WsWrite(Value):

@@ -21,6 +21,7 @@ from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import (
     EmbeddingBatchWire,
     Endpoint,
+    QueryEmbeddingWire,
     StreamAssembly,
     UsageLookupWire,
     Wire,
@@ -151,13 +152,17 @@ class VendorModel(_Vendor):
 class VendorEmbedder(_Vendor):
     """An Embedder over HTTP."""
 
-    def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
+    def embed(
+        self, texts: tuple[str, ...], *, timeout_seconds: float, query: bool = False
+    ) -> Embeddings:
         deadline = self.clock() + timeout_seconds
         whole = Embeddings(vectors=(), model=self.model)
-        most = self.wire.texts_per_request if isinstance(self.wire, EmbeddingBatchWire) else BATCH
+        few = self.wire if isinstance(self.wire, EmbeddingBatchWire) else None
+        most = BATCH if few is None else few.texts_per_request(self.model)
         for start in range(0, len(texts), most):
             try:
-                part = self._batch(texts[start : start + most], deadline - self.clock())
+                remaining = deadline - self.clock()
+                part = self._batch(texts[start : start + most], remaining, query=query)
             except ModelCallFailed as error:
                 if start and not error.may_be_billed:
                     # The batches before this one were answered, and are on the bill.
@@ -167,7 +172,7 @@ class VendorEmbedder(_Vendor):
             whole = Embeddings(whole.vectors + part.vectors, usage, part.model or whole.model)
         return whole
 
-    def _batch(self, texts: tuple[str, ...], timeout_seconds: float) -> Embeddings:
+    def _batch(self, texts: tuple[str, ...], timeout_seconds: float, *, query: bool) -> Embeddings:
         party = self._line.party
         path = self.wire.embeddings_path(self.model)
         if path is None:
@@ -181,14 +186,20 @@ class VendorEmbedder(_Vendor):
                 f"the embedding request to {party.provider} timed out", Fault.TIMEOUT, billed=False
             )
         with self._line.guarded():
-            body = _encode_json(self.wire.embeddings_to_wire(self.model, texts))
-            reply = self._line.send(path, body, timeout_seconds)
-            return self._line.read(
+            tells = self.wire if isinstance(self.wire, QueryEmbeddingWire) else None
+            to_wire = self.wire.embeddings_to_wire
+            if query and tells is not None:
+                to_wire = tells.queries_to_wire
+            reply = self._line.send(path, _encode_json(to_wire(self.model, texts)), timeout_seconds)
+            found = self._line.read(
                 reply.body,
                 lambda body: self.wire.embeddings_from_wire(
                     parse_provider_json(body, party.provider), texts, party
                 ),
             )
+            if tells is None or found.usage.is_counted:
+                return found
+            return replace(found, usage=tells.embedding_usage(reply.headers))
 
 
 def probe_health_of_provider(

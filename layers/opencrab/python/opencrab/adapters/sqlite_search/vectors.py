@@ -72,7 +72,7 @@ class Vectors:
         about = index.ask(_about)
         if not text.strip() or query.limit < 1 or about is None or not self._is_asked(about[1]):
             return None
-        meant = self._meaning.embed(agent_id, (text,), at_most_seconds=ASKING_SECONDS)
+        meant = self._meaning.embed(agent_id, (text,), query=True, at_most_seconds=ASKING_SECONDS)
         if meant is None or (len(meant.vectors[0]), meant.model) != about:
             return None
         return QueryVector(quantize_text_vector(meant.vectors[0]))

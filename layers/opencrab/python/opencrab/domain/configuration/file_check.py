@@ -14,8 +14,8 @@ from opencrab.domain.configuration.rules import (
     setting_rule,
 )
 from opencrab.domain.configuration.toml_text import (
+    TomlLines,
     TomlStatement,
-    line_of_toml_setting,
     toml_statements,
 )
 
@@ -65,10 +65,11 @@ def check_settings_text(text: str, known: Sequence[str]) -> CheckedFile:
     except (ValueError, RecursionError) as error:  # also numbers and names beyond Python's limits
         return CheckedFile(faults=(_syntax_fault(text, error),))
     statements = toml_statements(text)
-    faults = [*_of_dots(statements), *_of_sections(document, statements, known)]
+    at = TomlLines(statements)
+    faults = [*_of_dots(statements), *_of_sections(document, at, known)]
     unknown = tuple(f"{each.name}." for each in faults)
     values = {name: value for name, value in flat.items() if not f"{name}.".startswith(unknown)}
-    lines = {name: line_of_toml_setting(statements, tuple(name.split("."))) for name in values}
+    lines = {name: at.line(tuple(name.split("."))) for name in values}
     for name, value in values.items():
         faults += _of_setting(name, value, lines[name], known)
     return CheckedFile(values, lines, tuple(sorted(faults, key=lambda fault: fault.line)))
@@ -133,7 +134,7 @@ def _of_dots(statements: Sequence[TomlStatement]) -> Iterator[SettingFault]:
 
 
 def _of_sections(
-    document: Mapping[str, Any], statements: Sequence[TomlStatement], known: Sequence[str]
+    document: Mapping[str, Any], at: TomlLines, known: Sequence[str]
 ) -> Iterator[SettingFault]:
     """Yield the tables that do not exist, once each, however much is in them."""
     sections = sorted({name.partition(".")[0] for name in known})
@@ -144,7 +145,7 @@ def _of_sections(
         problem = (
             SettingProblem("section_near", {"near": near[0]}) if near else SettingProblem("section")
         )
-        yield SettingFault(line_of_toml_setting(statements, (key,)), key, problem)
+        yield SettingFault(at.line((key,)), key, problem)
 
 
 def _flat_settings(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

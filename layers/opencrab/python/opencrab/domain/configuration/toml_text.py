@@ -41,16 +41,23 @@ def toml_statements(text: str) -> tuple[TomlStatement, ...]:
     return tuple(_Scanner(text).statements())
 
 
-def line_of_toml_setting(statements: Sequence[TomlStatement], path: Path) -> int:
-    """Return the number of the line of a setting or of its table; 1 if it is not in the text."""
-    for depth in range(len(path), 0, -1):
+class TomlLines:
+    """The lines of the settings of a text, found in the same time however long it is."""
+
+    def __init__(self, statements: Sequence[TomlStatement]) -> None:
+        self._of: dict[Path, int] = {}
+        self._below: dict[Path, int] = {}
         for each in statements:
-            if each.path == path[:depth]:
-                return each.line
-        for each in statements:
-            if depth == len(path) and each.path[:depth] == path:
-                return each.line
-    return 1
+            self._of.setdefault(each.path, each.line)
+            for depth in range(1, len(each.path)):
+                self._below.setdefault(each.path[:depth], each.line)
+
+    def line(self, path: Path) -> int:
+        """Return the number of the line of a setting or of its table; 1 if it is not there."""
+        if path not in self._of and path in self._below:
+            return self._below[path]
+        tables = (path[:depth] for depth in range(len(path), 0, -1))
+        return next((self._of[each] for each in tables if each in self._of), 1)
 
 
 def toml_literal(value: Any) -> str:
@@ -200,9 +207,10 @@ class _Scanner:
 
     def statements(self) -> Iterator[TomlStatement]:
         table: Path = ()
+        line, counted = 1, 0
         while self._skip_to_statement():
             start = self._text.rfind("\n", 0, self._at) + 1
-            line = self._text.count("\n", 0, self._at) + 1
+            line, counted = line + self._text.count("\n", counted, self._at), self._at
             if self._text[self._at] == "[":
                 brackets = 2 if self._text.startswith("[[", self._at) else 1
                 self._at += brackets

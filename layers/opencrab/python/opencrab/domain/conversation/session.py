@@ -134,10 +134,12 @@ class Session(Value):
     belongs to. `left` are former participants: what was said in it is their past too.
 
     With a `hop_limit` its agents discuss: they answer each other until one of the limits is
-    reached, or `quorum` of them (None: all) have declared done. `round` is the message that they
-    discuss, a human's or a schedule's, `round_turn` the number of the last turn before it, and
-    `payer` its sender if that is a public person; since then agents had `hops` turns, without those
-    in which one only declared that it is done, and `floor` of them because they got the floor.
+    reached, or `quorum` of them (None: all) have declared done. Any other session goes on with the
+    next message: there an agent's next turn takes back that it has declared done. `round` is the
+    message that they discuss, a human's or a schedule's, `round_turn` the number of the last turn
+    before it, and `payer` its sender if that is a public person; since then agents had `hops`
+    turns, without those in which one only declared that it is done, and `floor` of them because
+    they got the floor.
     `speaker_id` spoke last, in turn `spoken_turn`; `speeches` counts turns with words, `recent`
     holds hashes of the last speeches' words. `unanswered` are the
     messages whose turns have not ended.
@@ -298,7 +300,7 @@ def _count_turn(session: Session, change: SessionChange, now: datetime) -> Sessi
     turn_number = session.turn_number + 1
     speeches = session.speeches + (change.spoke_at is not None)
     participants = tuple(
-        _after(participant, change, turn_number, speeches)
+        _after(participant, change, turn_number, speeches, stays_done=session.discusses)
         if participant.agent_id == change.agent_id
         else participant
         for participant in session.participants
@@ -349,7 +351,7 @@ def _ending(session: Session, change: SessionChange, earlier: tuple[Marks, ...])
     most, quorum, budget = session.max_turns, session.quorum, session.budget_micro_usd
     unasked = session.discusses and change.heard is None
     reasons = {
-        Ending.DONE: 0 < able == session.done_count,
+        Ending.DONE: session.discusses and 0 < able == session.done_count,
         Ending.QUORUM: quorum is not None and session.done_count >= quorum,
         Ending.MAX_TURNS: most is not None and session.turn_number >= most,
         Ending.BUDGET: budget is not None and session.spent_micro_usd >= budget,
@@ -368,11 +370,16 @@ def _over(session: Session, ending: Ending, now: datetime) -> Session:
 
 
 def _after(
-    participant: Participant, change: SessionChange, turn_number: int, speeches: int
+    participant: Participant,
+    change: SessionChange,
+    turn_number: int,
+    speeches: int,
+    *,
+    stays_done: bool,
 ) -> Participant:
     return participant.replaced(
         last_speech_at=change.spoke_at or participant.last_speech_at,
-        done_declared=participant.done_declared or change.declared_done,
+        done_declared=change.declared_done or (stays_done and participant.done_declared),
         turns=participant.turns + 1,
         speeches=participant.speeches + change.speeches,
         characters=participant.characters + change.characters,

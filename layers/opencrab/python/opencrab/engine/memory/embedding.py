@@ -47,6 +47,7 @@ class _Call:
     agent: Agent
     embedder: Embedder
     texts: tuple[str, ...]
+    query: bool
     limits: Limits
     amount: MicroUsd
 
@@ -81,13 +82,18 @@ class MeteredEmbedder:
             return ""
 
     def embed(
-        self, agent_id: str, texts: tuple[str, ...], *, at_most_seconds: float | None = None
+        self,
+        agent_id: str,
+        texts: tuple[str, ...],
+        *,
+        query: bool = False,
+        at_most_seconds: float | None = None,
     ) -> TextVectors | None:
         now = self._clock.monotonic_ms()
         if not texts or now < self._quiet_until.get(agent_id, now):
             return None
         try:
-            return self._meant(agent_id, texts, at_most_seconds)
+            return self._meant(agent_id, texts, at_most_seconds, query=query)
         except OpenCrabError as error:
             self._quiet_until[agent_id] = self._clock.monotonic_ms() + PAUSE_MS
             log.warning(
@@ -98,14 +104,19 @@ class MeteredEmbedder:
             return None
 
     def _meant(
-        self, agent_id: str, texts: tuple[str, ...], at_most_seconds: float | None
+        self,
+        agent_id: str,
+        texts: tuple[str, ...],
+        at_most_seconds: float | None,
+        *,
+        query: bool,
     ) -> TextVectors:
         turn = self._turn(agent_id)
         step_state = self._journal.read_step_state(turn)
         if step_state.frozen is not None:
             raise Refused(f"{step_state.frozen!r} is frozen", cure="unfreeze it first")
         self._models.refresh(step_state.settings_version)
-        call = self._call(agent_id, texts, step_state)
+        call = self._call(agent_id, texts, step_state, query=query)
         seconds = self._models.routing.call_options(Use.EMBEDDING).timeout_seconds
         if at_most_seconds is not None:
             seconds = min(seconds, at_most_seconds)
@@ -132,7 +143,9 @@ class MeteredEmbedder:
             created_at=self._clock.now(),
         )
 
-    def _call(self, agent_id: str, texts: tuple[str, ...], step_state: StepState) -> _Call:
+    def _call(
+        self, agent_id: str, texts: tuple[str, ...], step_state: StepState, *, query: bool
+    ) -> _Call:
         """Return the call if this agent may make it; raise Refused or Invalid."""
         agent = self._agents.get(agent_id).agent
         if not agent.answers:
@@ -151,6 +164,7 @@ class MeteredEmbedder:
             agent=agent,
             embedder=embedder,
             texts=texts,
+            query=query,
             # Exactly what is missing is drawn: no other call follows in this turn.
             limits=limits.replaced(session_micro_usd=None, block_micro_usd=1),
             amount=memory_embedding_reservation(embedder.info, texts),
@@ -199,7 +213,7 @@ class MeteredEmbedder:
     def _asked(self, call: _Call, turn: Turn, intent: ModelIntent, seconds: float) -> TextVectors:
         started = self._clock.monotonic_ms()
         try:
-            found = call.embedder.embed(call.texts, timeout_seconds=seconds)
+            found = call.embedder.embed(call.texts, timeout_seconds=seconds, query=call.query)
         except ModelCallFailed as error:
             self._failed(turn, intent, error, started)
             raise

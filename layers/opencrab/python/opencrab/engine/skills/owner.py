@@ -1,12 +1,14 @@
 """An owner's view of an agent's standard and acquired skills, and the changes to them."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from opencrab.domain.agents.agent_state import MIND, AgentState, is_skill_in_agent_state
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.errors import Changed, Conflict, Refused
+from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, Refused
+from opencrab.domain.insight.skill_file import learned_skill_file_path, learned_skill_file_text
 from opencrab.domain.learning.change import (
     AdjustmentKind,
     LearnedSubject,
@@ -36,6 +38,8 @@ from opencrab.domain.skills.skill import (
     StandardSkill,
 )
 from opencrab.engine.runtime import Runtime
+
+log = logging.getLogger(__name__)
 
 _TRIES = 5
 
@@ -107,7 +111,10 @@ class SkillOwner:
             skill = teach_learned_skill(stored, what, teaching, self.runtime.clock.now())
             return learned_skill_of_owner(skill, self.owner, trial=trial)
 
-        return self._change(what.name, write, version)
+        before = self._stored(what.name)
+        put = self._change(what.name, write, version)
+        self._write_file(what, before[1] if before else None)
+        return put
 
     def retire(self, name: str) -> SkillState:
         """Archive a skill; only an owner can restore it."""
@@ -177,6 +184,23 @@ class SkillOwner:
             return skill, [fact, *self._minding(known, mind, index_learned_skill(after, skill))]
 
         return _acquired_skill_entry(self._committed(changed))
+
+    def _write_file(self, what: SkillLesson, before: AcquiredSkill | None) -> None:
+        """Write the file of a skill; the skill counts, also where its file cannot be written."""
+        path, files = learned_skill_file_path(what), self.runtime.home.files
+        try:
+            files.write(self.agent_id, path, learned_skill_file_text(what).encode(), clean=True)
+            if before is not None and (old := learned_skill_file_path(before)) != path:
+                files.delete(self.agent_id, old)
+        except NotFound:
+            pass
+        except OpenCrabError as error:
+            log.warning(
+                "a skill was stored without its file: agent_id=%s, path=%s, error=%s",
+                self.agent_id,
+                path,
+                error.message,
+            )
 
     def _switch(self, standard: StandardSkill, on: bool | None) -> SkillState:  # noqa: FBT001 - three-valued
         self._require_living()

@@ -115,7 +115,7 @@ def recover_open_intent_of_turn(work: TurnWork) -> None:
         ready = check_turn_call(work, call)
         # What was allowed to begin was this call, to the byte: no other runs in its place.
         if isinstance(ready, ReadyCall) and call.argument_hash == intent.argument_hash:
-            _finish(work, ready, intent.n, _run(work, ready, intent.prepared, repeats=True))
+            _run_repeatable_call(work, ready, intent, repeats=True)
             return
     settle_turn_intent_as_unknown(work)
 
@@ -167,7 +167,7 @@ def _run_permitted_call(work: TurnWork, ready: ReadyCall, spend: tuple[Document,
     if effect is Effect.TRANSACTIONAL:
         if spend:
             work.save(work.turn, beside=ExtraWrites(facts=spend), unless_stopped=True)
-        _transact(work, ready)
+        _run_repeatable_call(work, ready)
     elif effect in _INTENDED:
         _run_with_intent(work, ready, spend)
     else:
@@ -196,22 +196,28 @@ def _run_with_intent(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ..
     )
     # From here on the world may change: what follows is one result, or unknown for good.
     work.save(work.turn, intent, beside=ExtraWrites(facts=spend), unless_stopped=True)
-    _finish(work, ready, intent.n, _run(work, ready, prepared))
+    if action.effect is Effect.KEYED:
+        _run_repeatable_call(work, ready, intent)
+    else:
+        _finish(work, ready, intent.n, _run(work, ready, prepared))
 
 
-def _transact(work: TurnWork, ready: ReadyCall) -> None:
-    """Run a transactional call, whose effect is part of the commit of its result.
+def _run_repeatable_call(
+    work: TurnWork, ready: ReadyCall, intent: ActionIntent | None = None, *, repeats: bool = False
+) -> None:
+    """Run a transactional call, or a keyed one under its intent's condition, and save its result.
 
     Runs it again, three times in all, when a document that it read was changed meanwhile.
     """
+    n, prepared = (intent.n, intent.prepared) if intent else (work.next_n, {})
     for _ in range(_TRIES):
         try:
-            _finish(work, ready, work.next_n, _run(work, ready, {}))
+            _finish(work, ready, n, _run(work, ready, prepared, repeats=repeats))
         except Changed:
             continue
         return
     busy = ActionResult.failure("concurrent update: try again")
-    record = call_result(work, ready.call, CallState.FAILED, busy)
+    record = call_result(work, ready.call, CallState.FAILED, busy, n=n)
     work.carry(record, _action_line(work, ready.call, record))
 
 

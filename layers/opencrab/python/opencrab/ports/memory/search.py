@@ -93,9 +93,17 @@ class TextEmbedder(Protocol):
         """The embedding model now in use; "" if there is none."""
 
     def embed(
-        self, agent_id: str, texts: tuple[str, ...], *, at_most_seconds: float | None = None
+        self,
+        agent_id: str,
+        texts: tuple[str, ...],
+        *,
+        query: bool = False,
+        at_most_seconds: float | None = None,
     ) -> TextVectors | None:
-        """Compute embeddings; returns None (no error) without a model, permission or budget."""
+        """Compute embeddings; returns None (no error) without a model, permission or budget.
+
+        `query` says that the texts are searched with, not stored: some models tell them apart.
+        """
 
 
 class Search(Protocol):

@@ -318,8 +318,10 @@ class Embedder(Protocol):
     def info(self) -> ModelInfo:
         """The model's properties."""
 
-    def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
-        """Compute a vector for each text; raises only ModelCallFailed."""
+    def embed(
+        self, texts: tuple[str, ...], *, timeout_seconds: float, query: bool = False
+    ) -> Embeddings:
+        """Compute a vector for each text, a `query` or a document; raises only ModelCallFailed."""
 
 
 class Models(Protocol):

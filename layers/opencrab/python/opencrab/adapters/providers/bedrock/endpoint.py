@@ -5,7 +5,12 @@ from urllib.parse import quote
 
 from opencrab.adapters.providers.bedrock.answer import bedrock_answer
 from opencrab.adapters.providers.bedrock.embedding import (
-    TITAN,
+    COHERE_TEXTS,
+    bedrock_embedding_usage,
+    cohere_embedding_answer,
+    cohere_embedding_request,
+    is_cohere_embedding_model,
+    is_embedding_model,
     titan_embedding_answer,
     titan_embedding_request,
 )
@@ -21,11 +26,11 @@ class BedrockWire:
     """Amazon Bedrock's runtime API; without a key, requests are signed on their way."""
 
     framing: Framing = "aws"
-    texts_per_request = 1
     to_wire = staticmethod(bedrock_request)
     from_wire = staticmethod(bedrock_answer)
     assembly = BedrockAssembly
     failure = staticmethod(bedrock_error)
+    embedding_usage = staticmethod(bedrock_embedding_usage)
 
     def chat_path(self, model: str, *, stream: bool) -> str:
         return f"/model/{quote(model, safe='')}/{'converse-stream' if stream else 'converse'}"
@@ -42,15 +47,27 @@ class BedrockWire:
         return tuple(filter(None, names))
 
     def embeddings_path(self, model: str) -> str | None:
-        return f"/model/{quote(model, safe='')}/invoke" if model.startswith(TITAN) else None
+        return f"/model/{quote(model, safe='')}/invoke" if is_embedding_model(model) else None
 
-    def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:  # noqa: ARG002  - the path says it
+    def texts_per_request(self, model: str) -> int:
+        return COHERE_TEXTS if is_cohere_embedding_model(model) else 1
+
+    def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
+        if is_cohere_embedding_model(model):
+            return cohere_embedding_request(model, texts, "search_document")
+        return titan_embedding_request(texts[0])
+
+    def queries_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
+        if is_cohere_embedding_model(model):
+            return cohere_embedding_request(model, texts, "search_query")
         return titan_embedding_request(texts[0])
 
     def embeddings_from_wire(
         self,
         body: Any,
-        texts: tuple[str, ...],  # noqa: ARG002  - there is one
+        texts: tuple[str, ...],
         party: ErrorParty,
     ) -> Embeddings:
+        if is_cohere_embedding_model(party.model):
+            return cohere_embedding_answer(body, len(texts), party)
         return titan_embedding_answer(body, party)

@@ -124,7 +124,19 @@ class Wire(Protocol):
 class EmbeddingBatchWire(Protocol):
     """The format of a vendor that takes few texts in one embeddings request."""
 
-    texts_per_request: int
+    def texts_per_request(self, model: str) -> int:
+        """Return the most texts in one request to a model."""
+
+
+@runtime_checkable
+class QueryEmbeddingWire(Protocol):
+    """The format of a vendor whose models tell queries from documents, or count in a header."""
+
+    def queries_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
+        """Build the body of an embeddings request for texts that are searched with."""
+
+    def embedding_usage(self, headers: Mapping[str, str]) -> Usage:
+        """Return the tokens that the headers of a response count; empty if they count none."""
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.models.own_provider import OwnProvider, OwnProviderKind
 from opencrab.domain.models.preferences import ProviderChange, ProviderName
 from opencrab.domain.value import Received, ShortText, Value
+from opencrab.engine.models.own_provider_document import own_model_providers
 from opencrab.engine.models.own_providers import (
     add_model_provider,
     change_own_model_provider,
@@ -29,7 +30,6 @@ from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import Edit, set_http_etag
 from opencrab.gateways.rest.http.page import Page, Paged, http_page_of, place_in_http_cursor
 from opencrab.gateways.rest.http.view import View
-from opencrab.ports.models.model import ProviderDirectory
 from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.ports.models.readiness import ProviderState
 
@@ -48,7 +48,8 @@ class ProviderView(View):
     """A provider; `missing` is what it lacks, and empty if it can be used.
 
     `ready` is true if it answered just now or some seconds ago, else `problem` and `cure` say why
-    not. Both are empty if something is missing.
+    not. Both are empty if something is missing. `added` is true if it was added with PUT, and can
+    be removed.
     """
 
     name: str
@@ -62,6 +63,7 @@ class ProviderView(View):
     ready: bool
     problem: Received
     cure: Received
+    added: bool
 
 
 class ProviderPut(Value, defer_build=False):
@@ -121,7 +123,7 @@ def list_providers_of_models(
     known = sorted(directory.providers(), key=lambda state: state.name)
     found = [state for state in known if state.name > after]
     items, cursor = http_page_of(LISTING, found, query.limit, lambda state: state.name)
-    return Page(items=_with_readiness(directory, items), next_cursor=cursor)
+    return Page(items=_with_readiness(api, items), next_cursor=cursor)
 
 
 @router.put("/{name}", operation_id="put_provider")
@@ -153,7 +155,7 @@ def put_provider_of_models(
         )
     set_http_etag(edit.response, saved.version)
     states = [state for state in directory.providers() if state.name == name]
-    return _with_readiness(directory, states)[0]
+    return _with_readiness(api, states)[0]
 
 
 @router.delete("/{name}", status_code=204, operation_id="delete_provider")
@@ -203,10 +205,10 @@ def _add(api: Api, name: str, body: ProviderPut, version: int | None) -> StoredP
     )
 
 
-def _with_readiness(
-    directory: ProviderDirectory, states: Sequence[ProviderState]
-) -> tuple[ProviderView, ...]:
+def _with_readiness(api: Api, states: Sequence[ProviderState]) -> tuple[ProviderView, ...]:
     """Return the views of providers, with what they answer now."""
+    directory = require_directory_of_models(api.runtime.directory)
+    added = own_model_providers(api.runtime.home.facts).providers
     able = [state.name for state in states if not state.missing]
     answers = directory.readiness(
         able, wait_seconds=READY_SECONDS, newer_than_seconds=FRESH_SECONDS
@@ -221,6 +223,7 @@ def _with_readiness(
                 ready=found is not None and found.ok,
                 problem=silent if found is None else found.problem,
                 cure="" if found is None else found.cure,
+                added=state.name in added,
             )
         )
     return tuple(views)

@@ -44,6 +44,7 @@ export const ROUTES = [
   { path: "/settings/keys", area: "settings", module: "../settings/keys.js", scopes: OWNER },
   { path: "/settings/worlds", area: "settings", module: "../worlds/page.js", scopes: OWNER },
   { path: "/settings/discord", area: "settings", module: "../settings/discord.js", scopes: OWNER },
+  { path: "/settings/values", area: "settings", module: "../settings/values.js", scopes: OWNER },
 ];
 
 /** The areas that the navigation shows, in its order. */

@@ -13,6 +13,7 @@ const PAGES = [
   ["/settings/keys", "settings_keys"],
   ["/settings/worlds", "settings_worlds"],
   ["/settings/discord", "settings_discord"],
+  ["/settings/values", "settings_values"],
 ];
 
 export function frame(path, ...content) {

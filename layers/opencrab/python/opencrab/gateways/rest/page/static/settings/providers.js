@@ -1,23 +1,26 @@
 /** The providers of models: which can be used, what the others lack, and their keys. */
 
-import { explain } from "../lib/api.js";
-import { button, element, foreign, problem, text, visibleText } from "../lib/elements.js";
+import { button, element, foreign, text, visibleText } from "../lib/elements.js";
 import { tick } from "../lib/parts.js";
 import { action, card, field, form, reading } from "../lib/widgets.js";
 import { frame } from "./frame.js";
+import { newProvider, showHealth } from "./new_provider.js";
 
 /** @param {Page.Context} context */
 export default async function page({ api, signal }) {
+  let names = [];
   const part = reading(() => api.list("/llm/providers"), (all) => {
+    names = all.map((each) => each.name);
     const group = (key, found) => (found.length === 0 ? null
-      : card(key, element("ul", { class: "agents" }, found.map((each) => new Provider(api, each).element))));
+      : card(key, element("ul", { class: "agents" }, found.map((each) => new Provider(api, each, () => part.refresh()).element))));
     return [
       group("providers_ready", all.filter(isReady)),
       group("providers_not_ready", all.filter((each) => each.enabled && !isReady(each))),
       group("providers_off", all.filter((each) => !each.enabled)),
     ];
   }, { signal });
-  return frame("/settings/providers", element("p", { class: "hint" }, text("providers_hint")), part);
+  return frame("/settings/providers", element("p", { class: "hint" }, text("providers_hint")),
+    newProvider(api, () => names, () => part.refresh()), part);
 }
 
 const isReady = (provider) => provider.enabled && provider.ready;
@@ -27,9 +30,11 @@ class Provider {
   /**
    * @param {Page.Api} api
    * @param {Rest.ProviderView} provider
+   * @param {() => any} onRemoved
    */
-  constructor(api, provider) {
+  constructor(api, provider, onRemoved) {
     this.api = api;
+    this.onRemoved = onRemoved;
     this.provider = provider;
     /** @type {`/llm/providers/${string}`} */
     this.path = `/llm/providers/${encodeURIComponent(provider.name)}`;
@@ -49,7 +54,10 @@ class Provider {
         provider.enabled && !provider.missing ? button("provider_check", () => this.#check(), named("provider_check")) : "",
         provider.enabled
           ? action("provider_off", turn, { ask: "provider_off_question", ...named("provider_off") })
-          : action("provider_on", turn, named("provider_on"))),
+          : action("provider_on", turn, named("provider_on")),
+        provider.added
+          ? action("provider_remove", () => this.#remove(), { ask: "provider_remove_question", class: "reject", ...named("provider_remove") })
+          : ""),
       this.#lack(), this.health, this.#settings());
   }
 
@@ -91,18 +99,12 @@ class Provider {
     this.health.replaceChildren(text("saved"));
   }
 
-  async #check() {
-    this.health.replaceChildren(text("provider_asking"));
-    try {
-      const found = await this.api.get(`${this.path}/health`);
-      this.health.className = `health ${found.ok ? "good" : "bad"}`;
-      this.health.replaceChildren(found.ok ? text("provider_answers", { ms: found.latency_ms }) : `${visibleText(found.problem)} ${visibleText(found.cure)}`);
-      if (found.models?.length) {
-        this.health.append(element("details", {}, element("summary", {}, text("provider_has", { count: found.models.length })),
-          element("ul", {}, found.models.map((each) => element("li", {}, foreign(each))))));
-      }
-    } catch (error) {
-      this.health.replaceChildren(problem(explain(error)));
-    }
+  async #remove() {
+    await this.api.delete(this.path);
+    await this.onRemoved();
+  }
+
+  #check() {
+    return showHealth(this.api, this.provider.name, this.health);
   }
 }
