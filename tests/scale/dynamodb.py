@@ -45,6 +45,8 @@ class MemoryTable:
                 return self._query(arguments)
             case "TransactWriteItems":
                 return self._transact(arguments)
+            case "Scan":
+                return {"Items": [dict(item) for item in self.items.values()]}
             case _:
                 return self._write(operation, arguments)
 
