@@ -98,7 +98,7 @@ def run_audit(arguments: Sequence[str]) -> tuple[int, str]:
         env={"PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=500,
         check=False,
     )
     assert "Traceback" not in run.stderr, run.stderr
@@ -112,6 +112,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(
     not (ROOT / ".git").exists(), reason="the leak scan reads git, and this copy has no history"
 )
