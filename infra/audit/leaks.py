@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-# Where a vendor marks its secrets, the mark is enough. It comes first, and what may not stand before
-# it is looked at then: a search for fixed letters takes a tenth of the time.
+# Where a vendor marks its secrets, the mark is enough. The mark comes first, and what may not stand
+# before it is looked at then: a search for fixed letters takes a tenth of the time.
 MARKED = {
     "AWS access key": r"A[KS]IA(?<![A-Z0-9]A[KS]IA)[A-Z2-7]{16}(?![A-Z0-9])",
     "Anthropic key": r"sk-ant-[\w-]{20,}",
