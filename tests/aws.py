@@ -23,6 +23,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from moto import mock_aws
 from moto.core.models import botocore_stubber
+from moto.s3.models import s3_backends
 from moto.sqs.models import sqs_backends
 
 from opencrab.adapters.sqs import SqsQueue
@@ -135,11 +136,12 @@ class Account:
         return QueueUrls(_url(self._create(name, {})), _url(self._create(f"{name}-dead", {})))
 
     def bucket(self, purpose: str = "data") -> str:
-        """An empty bucket that keeps versions."""
+        """An empty bucket that keeps versions; past botocore, as the queues."""
         name = f"opencrab-{self.stage}-{purpose}"
-        s3 = self.client("s3")
-        s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": REGION})
-        s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
+        with _one_call, self._time.standing_still():
+            s3 = s3_backends[ACCOUNT_ID]["aws"]
+            s3.create_bucket(name, REGION)
+            s3.put_bucket_versioning(name, "Enabled")
         return name
 
     def _create(self, name: str, attributes: dict[str, str]) -> Any:

@@ -33,6 +33,10 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+# The garbage collector would look at thousands of tests again and again as they are collected.
+gc.set_threshold(100_000, 50, 100)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Begin at another file than the other workers, which load the same ones at the same time.
@@ -55,7 +59,6 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over thousands of tests: looking at them takes a sixth."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

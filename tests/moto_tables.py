@@ -17,6 +17,7 @@ from inspect import signature
 from typing import Any
 
 from moto import backend_index
+from moto.core import models as core_models
 from moto.core import responses, serialize, utils
 from moto.dynamodb import comparisons
 from moto.dynamodb import models as dynamo_models
@@ -244,6 +245,8 @@ def install() -> None:
     _install_values()
     # Moto would read each body as a form before it reads it as JSON.
     DynamoHandler.use_raw_body = True
+    # Nobody speaks to AWS over requests; each account would prepare 1,300 answers for it.
+    core_models.RESPONSES_METHODS.clear()
     # Whose turn it is to match an address: ours first, of some hundreds of services.
     backend_index.backend_url_patterns.sort(key=lambda known: known[0] not in OURS)
     vars(responses)["method_names_from_class"] = cache(utils.method_names_from_class)

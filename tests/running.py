@@ -10,10 +10,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.integration.cli.forked import run_forked
+from opencrab.bootstrap import main
+from tests.integration.cli.forked import Forked, fork_beside, run_forked
+from tests.integration.local.shifted import run_ahead
 
 OPENCRAB = Path(sys.executable).parent / "opencrab"
 KEY = "bench-owner-key-0123456789"
@@ -24,7 +27,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 class Server:
     """A running `opencrab up`."""
 
-    process: subprocess.Popen[str]
+    process: Forked | subprocess.Popen[str]
     port: int
     started: float
 
@@ -89,14 +92,17 @@ def server(
     *,
     model_url: str | None = None,
     script: Path | None = None,
-    opencrab: Sequence[str] = (str(OPENCRAB),),
+    opencrab: Sequence[str] = (),
     more: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    ahead_seconds: float = 0,
+    anew: bool = False,
 ) -> Iterator[Server]:
     """`opencrab up` on a data directory, ready; with a stub model, or the scripted one.
 
-    With `more` settings in the environment it chooses its model by them. `opencrab` is the command,
-    which runs in `folder`.
+    With `more` settings in the environment it chooses its model by them. It is forked, its clock
+    `ahead_seconds` ahead of the machine's, or `anew` starts from nothing, as from a shell; so does
+    another command, `opencrab`. It runs in `folder`.
     """
     port = free_port()
     # Whoever tests may have settings of their own.
@@ -104,15 +110,17 @@ def server(
     environment = {**os.environ, **own, **(more or {})}
     if script is not None:
         environment["OPENCRAB_LLM__PROVIDERS__SCRIPTED__SCRIPT"] = str(script)
-    command = [*opencrab, "up", "--port", str(port), "--data", str(data)]
+    args = ["up", "--port", str(port), "--data", str(data)]
     if model_url is not None:
         environment["OPENCRAB_LLM__PROVIDERS__LLAMACPP__BASE_URL"] = model_url
-        command += ["--provider", "llamacpp:stub"]
+        args += ["--provider", "llamacpp:stub"]
     elif more is None:
-        command += ["--provider", "scripted"]
+        args += ["--provider", "scripted"]
     started = time.perf_counter()
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=environment, cwd=folder
+    process = (
+        _started([*(opencrab or (str(OPENCRAB),)), *args], environment, folder)
+        if opencrab or anew
+        else _forked(args, environment, folder, ahead_seconds)
     )
     try:
         assert process.stdout is not None
@@ -126,6 +134,27 @@ def server(
         process.wait(60)
         if process.stdout is not None:
             process.stdout.close()
+
+
+def _started(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path | None
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=folder)
+
+
+def _forked(
+    args: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path | None,
+    ahead_seconds: float,
+) -> Forked:
+    return fork_beside(
+        OPENCRAB,
+        args,
+        environment=environment,
+        folder=folder or Path.cwd(),
+        start=partial(run_ahead, ahead_seconds) if ahead_seconds else main,
+    )
 
 
 def opencrab(*args: object, code: int = 0) -> str:

@@ -9,17 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-# Where a vendor marks its secrets, the mark is enough.
+# Where a vendor marks its secrets, the mark is enough. The mark comes first, and what may not stand
+# before it is looked at then: a search for fixed letters takes a tenth of the time.
 MARKED = {
-    "AWS access key": r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Z0-9])",
+    "AWS access key": r"A[KS]IA(?<![A-Z0-9]A[KS]IA)[A-Z2-7]{16}(?![A-Z0-9])",
     "Anthropic key": r"sk-ant-[\w-]{20,}",
-    "OpenAI or OpenRouter key": r"(?<![\w-])sk-(?:proj-|or-v1-|svcacct-)?[A-Za-z0-9]{32,}",
+    "OpenAI or OpenRouter key": r"sk-(?<![\w-]sk-)(?:proj-|or-v1-|svcacct-)?[A-Za-z0-9]{32,}",
     "Google key": r"AIza[\w-]{35}",
     "GitHub token": r"(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{40,})",
     "Slack token": r"xox[abprs]-[\w-]{10,}",
-    "Discord bot token": r"(?<![\w.-])[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w.-])",
+    "Discord bot token": r"[MNO](?<![\w.-][MNO])[A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}"
+    r"(?![\w.-])",
     "private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----\s*(?:\\n)?[A-Za-z0-9+/]{16}",
-    "JSON web token": r"(?<![\w.])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}",
+    "JSON web token": r"eyJ(?<![\w.]eyJ)[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}",
 }
 # Elsewhere: something named like a secret gets a value that looks drawn at random.
 _NAMED = re.compile(

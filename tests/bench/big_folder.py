@@ -195,7 +195,7 @@ def measured(folder: Path, turns: int) -> Measured:
     )
     gigabytes = folder_bytes(folder) / 1e9
     sys.stderr.write(f"{turns} turns: {gigabytes:.2f} GB\n")
-    with model_server() as url, server(folder, model_url=url) as running:
+    with model_server() as url, server(folder, model_url=url, anew=True) as running:
         running.call("GET", "/health")
         start = time.perf_counter() - running.started
         begun = Cost(start, usage.cpu_ms(running) / 1_000)

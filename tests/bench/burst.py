@@ -66,14 +66,14 @@ def figures(data: Path, memories: int = MEMORIES) -> Figures:
     texts = [f"{doc['text'][:300]} {number}" for number, doc in enumerate(docs)]
     with model_server() as url:
         floor = bare_loop(url)
-        with server(data) as running:
+        with server(data, anew=True) as running:
             busy, agent_id, other = (_agent(running, name) for name in ("Bea", "Ada", "Cleo"))
             save = _saving(running, busy, texts)
             for _ in range(BURST):
                 save()
             burst = _beside(running, floor, save)
         save_together(data, agent_id, texts)
-        with server(data) as running:
+        with server(data, anew=True) as running:
             search = _searching(running, agent_id, questions)
             search()
             found = _beside(running, floor, search)

@@ -79,7 +79,7 @@ def load(window: Browser, url: str, selector: str, *, cached: bool = True) -> Lo
 @contextmanager
 def before(data: Path) -> Iterator[tuple[Server, Browser, str]]:
     """A server on this data, and a browser whose owner is signed in."""
-    with server(data) as running, browser() as window:
+    with server(data, anew=True) as running, browser() as window:
         url = sign_in(window, running)
         wanted = json.dumps([_AGENT, _SESSION, _LINE])
         window.devtools("Page.addScriptToEvaluateOnNewDocument", source=_WATCH % wanted)

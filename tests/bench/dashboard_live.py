@@ -122,7 +122,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         model_server(0.3, 40) as model,
-        server(Path(folder), model_url=model) as running,
+        server(Path(folder), model_url=model, anew=True) as running,
         browser() as window,
     ):
         session_id = running.session("Live")

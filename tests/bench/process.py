@@ -18,7 +18,7 @@ def start_seconds(data: Path) -> float:
     """From the start of the command to the first health answer: the median of three."""
     taken = []
     for number in range(3):
-        with server(data / f"start{number}") as running:
+        with server(data / f"start{number}", anew=True) as running:
             running.call("GET", "/health")
             taken.append(time.perf_counter() - running.started)
     return statistics.median(taken)
@@ -28,7 +28,7 @@ def first_answer_seconds(data: Path) -> float:
     """From the start of the command to an agent's first answer, agent and session included."""
     taken = []
     for number in range(3):
-        with server(data / f"first{number}") as running:
+        with server(data / f"first{number}", anew=True) as running:
             running.say(running.session("蟹"), "こんにちは")
             taken.append(time.perf_counter() - running.started)
     return statistics.median(taken)
@@ -49,7 +49,7 @@ def first_answer_cpu(data: Path, pairs: int = 5) -> Start:
     for number in range(pairs):
         command = [sys.executable, "-c", _IMPORTS]
         imports = float(subprocess.check_output(command, cwd=data.parent))
-        with server(data / f"cpu{number}") as running:
+        with server(data / f"cpu{number}", anew=True) as running:
             running.say(running.session("蟹"), "こんにちは")
             found.append((usage.cpu_ms(running), imports))
     answers, alone = zip(*found, strict=True)
@@ -59,7 +59,7 @@ def first_answer_cpu(data: Path, pairs: int = 5) -> Start:
 
 def health_ms_while_waiting(data: Path, slow_model_url: str, clients: int = 200) -> float:
     """The slowest of 20 health checks while so many clients wait for answers."""
-    with server(data / "waiting", model_url=slow_model_url) as running:
+    with server(data / "waiting", model_url=slow_model_url, anew=True) as running:
         session_id = running.session("蟹")
         threads = [
             threading.Thread(target=running.say, args=(session_id, f"{n}番", 3.0))

@@ -36,7 +36,7 @@ def sent(folder: Path) -> dict[str, Sent]:
 
 
 def _first(folder: Path, url: str, requests: list[bytes], language: str) -> Sent:
-    with server(folder, model_url=url) as running:
+    with server(folder, model_url=url, anew=True) as running:
         at = ("--url", f"http://127.0.0.1:{running.port}", "--key", KEY, "--no-input", "--json")
         told = ("agents", "create", "--name", NAMES[language], "--language", language, *at)
         agent_id = json.loads(opencrab(*told))["id"]

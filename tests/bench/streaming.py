@@ -116,7 +116,7 @@ def home(folder: Path) -> Iterator[Home]:
     """A running installation and its vendor."""
     with vendor() as found:
         more = {"OPENCRAB_LLM__PROVIDERS__VLLM__BASE_URL": found.url}
-        with server(folder / "streaming", more=more) as running:
+        with server(folder / "streaming", more=more, anew=True) as running:
             yield Home(running, found)
 
 

@@ -70,11 +70,11 @@ def turns(folder: Path) -> Turns:
 def life(folder: Path) -> Life:
     """A thousand turns in one session of a new server."""
     with model_server() as url:
-        with server(folder, model_url=url) as running:
+        with server(folder, model_url=url, anew=True) as running:
             session_id = running.session("蟹")
             _say(running, session_id, HISTORY)
         before = folder_bytes(folder)
-        with server(folder, model_url=url) as running:
+        with server(folder, model_url=url, anew=True) as running:
             _say(running, session_id, FEW)
             few, written = usage.resident_mb(running), usage.bytes_written(running)
             _say(running, session_id, MANY - FEW)

@@ -50,7 +50,7 @@ def figures(folder: Path, sizes: tuple[int, ...] = (1, 8, 32)) -> Figures:
 
 def _measured(folder: Path, url: str, size: int, *, pinned: bool = False) -> Throughput:
     """So many agents, each in a session of its own, whose user speaks again after each answer."""
-    with server(folder, model_url=url) as running:
+    with server(folder, model_url=url, anew=True) as running:
         sessions = [running.session(f"蟹{number}") for number in range(size)]
         for session_id in sessions[:1]:
             running.say(session_id, SAID)

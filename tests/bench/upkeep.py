@@ -27,14 +27,14 @@ _SYLLABLES = (
 
 def forgetting(data: Path, size: int, memories: int) -> dict[str, float]:
     """Seconds, bytes written and the longest wait of another agent's message."""
-    with server(data) as running:
+    with server(data, anew=True) as running:
         agent = running.call("POST", "/agents", {"name": "蟹", "language": "ja"})["id"]
         order = random.Random(2)  # noqa: S311 - the same memories each time
         for _ in range(memories):
             text = "".join(order.choices(_SYLLABLES, k=40))
             running.call("POST", f"/agents/{agent}/memory/curated", {"content": text})
     fill(data / "opencrab.db", size)
-    with server(data) as running:
+    with server(data, anew=True) as running:
         session = running.session("海老")
         running.say(session, "メモ")
         found = running.call("GET", f"/agents/{agent}/memory/curated?limit=10")["items"]
@@ -103,7 +103,7 @@ def idle(data: Path, minutes: float, settle_seconds: float = 150) -> dict[str, f
     What they keep in memory is written each ten minutes and at the end, so a tenth of what the end
     writes counts for each minute.
     """
-    with server(data) as running:
+    with server(data, anew=True) as running:
         for number in range(_AGENTS):
             running.call("POST", "/agents", {"name": f"蟹{number}", "language": "ja"})
         time.sleep(settle_seconds)

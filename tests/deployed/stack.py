@@ -26,6 +26,9 @@ STAGE = "test"
 NAME = f"opencrab-{STAGE}"
 KEY = "oc_the-owner-of-the-deployed-house"
 ORIGIN = "https://crab.example.org"
+BUILD_SECONDS = 540
+"""How long a build or a deployment may take, with pip and everything on a slow computer."""
+
 SECRETS = {"STUB_API_KEY": "sk-kept-in-secrets-manager"}
 ROLES = (
     *("RestAuthorizer", "RestGateway", "AgentTurn", "Delivery", "Heartbeat"),
@@ -258,7 +261,7 @@ def _run(
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=BUILD_SECONDS,
     )
     assert run.returncode == 0, f"{command[:2]}: {run.stdout[-3_000:]}\n{run.stderr[-3_000:]}"
     return run.stdout

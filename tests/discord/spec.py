@@ -5,7 +5,7 @@ It lies with the recordings of the wire; where those are missing it judges nothi
 
 import json
 import os
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,10 +35,10 @@ def document() -> dict[str, Any] | None:
 
 def judge(template: str, method: str, body: Any, *, media_type: str = "application/json") -> None:
     """Raise a refusal for a body that the operation does not take."""
-    validator = _validator(template, method.lower(), media_type)
-    if validator is None:
+    pointer = _taken(template, method.lower(), media_type)
+    if pointer is None:
         return
-    error = _deepest(list(validator.iter_errors(body)))
+    error = _error(pointer, json.dumps(body))
     if error is not None:
         where = ".".join(str(part) for part in error.absolute_path)
         raise invalid(where, f"SPEC_{str(error.validator).upper()}", _rule(error))
@@ -54,21 +54,25 @@ def answers_as(template: str, method: str, status: int, body: Any) -> str | None
     if answer is None or "content" not in answer:
         return None
     pointer = ("paths", template, method.lower(), "responses", str(status))
-    validator = _at((*pointer, "content", "application/json", "schema"))
-    error = _deepest(list(validator.iter_errors(body)))
+    error = _error((*pointer, "content", "application/json", "schema"), json.dumps(body))
     return None if error is None else f"{list(error.absolute_path)}: {error.message[:300]}"
 
 
-@cache
-def _validator(template: str, method: str, media_type: str) -> Draft202012Validator | None:
+@lru_cache(maxsize=1_000)
+def _error(pointer: tuple[str, ...], body: str) -> ValidationError | None:
+    """What a schema says of a JSON text, found once: houses register the same commands."""
+    return _deepest(list(_at(pointer).iter_errors(json.loads(body))))
+
+
+def _taken(template: str, method: str, media_type: str) -> tuple[str, ...] | None:
+    """Where the description says what an operation takes; None if it says nothing."""
     described = document()
     if described is None or template not in described["paths"]:
         return None
     operation = described["paths"][template].get(method)
     if operation is None or "requestBody" not in operation:
         return None
-    pointer = ("paths", template, method, "requestBody", "content", media_type, "schema")
-    return _at(pointer)
+    return ("paths", template, method, "requestBody", "content", media_type, "schema")
 
 
 @cache

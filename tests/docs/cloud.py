@@ -3,8 +3,9 @@
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 
 from tests.deployed import emulator as ministack
@@ -13,6 +14,9 @@ from tests.deployed.emulator import OWNER, REGION, Emulator
 
 SHOWN_ACCOUNT, SHOWN_URL = "123456789012", f"https://a1b2c3d4e5.execute-api.{REGION}.amazonaws.com"
 """What a page prints for the account and the API, which differ from run to run."""
+
+START_SECONDS = 300
+"""How long the functions may take until their first answer."""
 
 _ACCOUNT = "000000000000"
 _BELOW = "/_aws/execute-api/"
@@ -66,7 +70,24 @@ class Cloud:
     def _url(self) -> str:
         """Where the emulator serves the only API; quoted, since a dollar is in it."""
         found = self.emulator.client("apigatewayv2").get_apis()["Items"]
-        return f"'{self.emulator.url}{_BELOW}{found[0]['ApiId']}/$default'" if found else SHOWN_URL
+        if not found:
+            return SHOWN_URL
+        path = f"{_BELOW}{found[0]['ApiId']}/$default"
+        self._start_functions(path)
+        return f"'{self.emulator.url}{path}'"
+
+    def _start_functions(self, path: str) -> None:
+        """Ask the API and its authoriser once, and wait for the answer however long it takes.
+
+        The emulator unpacks each function and its layers before the first answer, which takes half
+        a minute on a slow computer. The page's address is one of this computer, so the commands
+        expect an answer as quick as that of `opencrab up`.
+        """
+        for asked, headers in (("/api/health", {}), ("/api/setup", {"authorization": "Bearer x"})):
+            connection = HTTPConnection("127.0.0.1", self.emulator.port, timeout=START_SECONDS)
+            with closing(connection):
+                connection.request("GET", f"{path}{asked}", headers=headers)
+                connection.getresponse().read()
 
 
 def why_not() -> str:

@@ -37,6 +37,7 @@ from tests.crash.outside import Bell, Provider, Reply, Script, registry
 from tests.crash.scenarios import message
 from tests.e2e.house import START
 from tests.e2e.machine import Slow
+from tests.scale.dynamodb import MemoryTable
 from tests.unit.gateways.function import Call
 
 ANSWER: Script = (Reply("here you are"),)
@@ -82,7 +83,7 @@ class Lambdas:
         self._swept = self._now()
         self._open = ExitStack()
         opened = self._open.enter_context(account(self.clock))
-        self.home = home_in(opened, self.clock, on_turn=self._note)
+        self.home = home_in(opened, self.clock, dispatch=MemoryTable(), on_turn=self._note)
         self._sqs, self._url = opened.client("sqs"), cast("Any", self.home.turns)._url
         provider = Provider(self.scripts)
         provider.wrap = lambda model: cast("Any", Slow(model, self._think))

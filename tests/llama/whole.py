@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -121,10 +120,8 @@ def whole(
     """
     data = folder / "data"
     with relay_to(model.url) as relay:
-        ahead = (sys.executable, "-m", "tests.integration.local.shifted", str(seconds_ahead))
-        command = ahead if seconds_ahead else (str(OPENCRAB),)
         settings = {ADDRESS: relay.url, **_ALONE, **more}
-        with server(data, opencrab=command, more=settings) as running:
+        with server(data, ahead_seconds=seconds_ahead, more=settings) as running:
             one = Whole(data, model, relay, running)
             yield one
             one.wait_until_quiet()

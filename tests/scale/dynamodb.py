@@ -7,6 +7,7 @@ between it and the adapters.
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator
+from threading import RLock
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -28,6 +29,7 @@ class MemoryTable:
 
     def __init__(self) -> None:
         self.items: dict[Key, Item] = {}
+        self._one_call = RLock()
         self._sorted: dict[str, list[str]] = defaultdict(list)
         self._indexes: dict[str, dict[str, list[tuple[Any, Key]]]] = {
             name: defaultdict(list) for name in INDEXES
@@ -35,6 +37,10 @@ class MemoryTable:
 
     def __call__(self, operation: str, arguments: Arguments) -> dict[str, Any]:
         """Do a call; raise as pynamodb's connection does."""
+        with self._one_call:
+            return self._done(operation, arguments)
+
+    def _done(self, operation: str, arguments: Arguments) -> dict[str, Any]:
         match operation:
             case "GetItem":
                 found = self.items.get(key_of(arguments["Key"]))
@@ -45,6 +51,8 @@ class MemoryTable:
                 return self._query(arguments)
             case "TransactWriteItems":
                 return self._transact(arguments)
+            case "Scan":
+                return {"Items": [dict(item) for item in self.items.values()]}
             case _:
                 return self._write(operation, arguments)
 

@@ -190,13 +190,17 @@ def test_a_task_is_paused_steered_resumed_and_cancelled(
     window.type("#field-steer_text", f"be brief 短く{ENTER}")
     window.shown(f"{INSPECTOR} form .good")
     buttons = f"{INSPECTOR} > div > .buttons"
+    pausing = window.text(f"{buttons} button")
     window.click(f"{buttons} button")
     path = f"/agents/{agent}/tasks/{task}"
     window.until(lambda: _status(installation, path) == "paused", "it is not paused")
+    # The page hears of it after the server has done it; until then its button pauses once more.
+    window.until(lambda: window.text(f"{buttons} button") not in {"", pausing}, "it is not shown")
     before = window.text(f"{INSPECTOR} .run-name + p")
     window.click(f"{buttons} button")
     window.until(lambda: _status(installation, path) == "waiting", "it is not resumed")
-    window.until(lambda: window.text(f"{INSPECTOR} .run-name + p") != before, "the page is late")
+    window.until(lambda: window.text(f"{buttons} button") == pausing, "the page is late")
+    assert window.text(f"{INSPECTOR} .run-name + p") != before
     yes(window)
     window.click(f"{buttons} .stop")
     window.until(lambda: _status(installation, path) == "abandoned", "it is not cancelled")

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from opencrab.bootstrap import main
-from tests.integration.cli.forked import FORKS, LOADED, take_streams
+from tests.integration.cli.forked import FORKS, LOADED, SERVING, take_streams
 from tests.integration.cli.house import OPENCRAB, House, Seat
 
-FORKS.set_forkserver_preload([*LOADED, "tests.integration.cli.loaded_server"])
+FORKS.set_forkserver_preload([*LOADED, *SERVING, "tests.integration.cli.loaded_server"])
 
 _SERVER = "opencrab.bootstrap.local.process.temporary_server"
 

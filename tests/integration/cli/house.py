@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Protocol
 
-from tests.integration.cli.forked import run_forked
+from tests.integration.cli.forked import Forked, fork_at_terminal, fork_beside, run_forked
 
 OPENCRAB = Path(sys.executable).parent / "opencrab"
 SECONDS = 60
@@ -22,11 +22,12 @@ _STILL = 5
 CTRL_C, CTRL_D = b"\x03", b"\x04"
 
 _TAKE_TERMINAL = """
-import fcntl, os, signal, sys, termios
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests may ignore it
+import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
+
+Process = Forked | subprocess.Popen[str] | subprocess.Popen[bytes]
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class House:
     """A data folder, and the environment of whoever uses it; no owner key is set in it."""
 
     folder: Path
-    process: subprocess.Popen[str] | None = None
+    process: Forked | subprocess.Popen[str] | None = None
     printed: list[str] = field(default_factory=list)
 
     @property
@@ -110,18 +111,21 @@ def free_port() -> int:
 
 @contextmanager
 def running(
-    folder: Path, *, provider: str | None = "scripted", more: Mapping[str, str] | None = None
+    folder: Path,
+    *,
+    provider: str | None = "scripted",
+    more: Mapping[str, str] | None = None,
+    anew: bool = False,
 ) -> Iterator[House]:
-    """`opencrab up` on a new port; ready on entry, ended on exit."""
+    """`opencrab up` on a new port; ready on entry, ended on exit.
+
+    It is forked, or `anew` starts from nothing, as from a shell.
+    """
     house = House(folder)
-    command = [OPENCRAB, "up", "--port", str(free_port()), "--data", house.data]
-    process = subprocess.Popen(
-        [*map(str, command), *(() if provider is None else ("--provider", provider))],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**house.environment, **(more or {})},
-    )
+    args = ["up", "--port", str(free_port()), "--data", str(house.data)]
+    args += [] if provider is None else ["--provider", provider]
+    environment = {**house.environment, **(more or {})}
+    process = _started(args, environment) if anew else _forked(args, environment)
     try:
         assert process.stdout is not None
         printed: list[str] = []
@@ -141,6 +145,20 @@ def running(
             process.wait()
             if process.stdout is not None:
                 process.stdout.close()
+
+
+def _started(args: list[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(OPENCRAB), *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+    )
+
+
+def _forked(args: list[str], environment: Mapping[str, str]) -> Forked:
+    return fork_beside(OPENCRAB, args, environment=environment, folder=Path.cwd(), with_errors=True)
 
 
 class Program(Protocol):
@@ -221,15 +239,22 @@ def seat(
 ) -> Iterator[Seat]:
     """The command, or another program, in a terminal of its own, in which Ctrl-C is a signal."""
     screen, side = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-S", "-c", _TAKE_TERMINAL, str(program), *args],
-        stdin=side,
-        stdout=side,
-        stderr=side,
-        env={**house.environment, "OPENCRAB_DATA": str(house.data), **(more or {})},
-        cwd=house.folder,
-        start_new_session=True,
-    )
+    environment = {**house.environment, "OPENCRAB_DATA": str(house.data), **(more or {})}
+    process: Process
+    if program == OPENCRAB:
+        process = fork_at_terminal(
+            program, args, terminal=side, environment=environment, folder=house.folder
+        )
+    else:
+        process = subprocess.Popen(
+            [sys.executable, "-S", "-c", _TAKE_TERMINAL, str(program), *args],
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            env=environment,
+            cwd=house.folder,
+            start_new_session=True,
+        )
     os.close(side)
     person = Seat(process, screen)
     try:

@@ -33,7 +33,7 @@ def test_the_owner_key_is_readable_by_its_user_only(house: House) -> None:
 def test_a_signal_ends_it_well_and_takes_the_endpoint_away(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    with running(tmp_path) as house:
+    with running(tmp_path, anew=True) as house:
         key = (house.data / "owner.key").read_text(encoding="utf-8")
         house.run("agents", "create", "--name", "さくら")
         assert (house.data / "endpoint").is_file()
@@ -49,7 +49,7 @@ def test_a_signal_ends_it_well_and_takes_the_endpoint_away(
 def test_whoever_takes_the_port_of_a_server_that_ended_gets_no_key(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    with running(tmp_path) as house:
+    with running(tmp_path, anew=True) as house:
         endpoint = (house.data / "endpoint").read_text(encoding="utf-8").strip()
         assert (house.data / "instance").stat().st_mode & 0o777 == 0o600
         assert house.run("agents", "list").code == 0

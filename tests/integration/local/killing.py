@@ -8,7 +8,6 @@ its clock: then it comes to rest, and wakes up on the evening after, when there 
 import http.client
 import json
 import sqlite3
-import sys
 import threading
 import time
 from collections import Counter
@@ -143,8 +142,8 @@ class Installation:
     @contextmanager
     def life(self) -> Iterator[Server]:
         """One process, ready."""
-        command = (sys.executable, "-m", "tests.integration.local.shifted", str(self._shift))
-        with server(self.data, opencrab=command, more=self._environment()) as running:
+        shift, more = self._shift, self._environment()
+        with server(self.data, ahead_seconds=shift, more=more) as running:
             if not self.people:
                 self._introduce(running)
             yield running

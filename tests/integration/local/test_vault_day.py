@@ -6,7 +6,6 @@ in UTC. The notes were saved by the owner's editor, from a year ago to this morn
 
 import json
 import os
-import sys
 import unicodedata
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -142,8 +141,7 @@ def test_a_review_and_a_study_map_of_an_attached_vault(tmp_path: Path) -> None:
     before = furnish(vault, morning)
     assert len(before) == 201
     plan.write_text(script(day.isoformat()), encoding="utf-8")
-    command = (sys.executable, "-m", "tests.integration.local.shifted", str(shift))
-    with server(tmp_path / "data", script=plan, opencrab=command) as running:
+    with server(tmp_path / "data", script=plan, ahead_seconds=shift) as running:
         agent_id = running.call("POST", "/agents", {"name": "蟹", "language": "ja"})["id"]
         beat = running.call("GET", f"/agents/{agent_id}/heartbeat")
         here = {**beat, "active_hours": {"zone": "Asia/Tokyo"}}

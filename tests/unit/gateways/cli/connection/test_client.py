@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 import pytest
@@ -201,3 +202,13 @@ def test_half_a_character_is_sent_as_a_mark() -> None:
     server.on("POST /sessions", ok({}))
     client_of(server.handle).post("sessions", body={"theme": "a\ud800b"})
     assert server.sent("POST") == [{"theme": "a?b"}]
+
+
+def test_certificates_are_read_only_where_tls_is_spoken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+    Client(ServerAddress("http://127.0.0.1:9", "k"), SentenceCatalog(EN))
+    for url in ("https://127.0.0.1:9", "https://crab.example", "http://crab.example"):
+        with pytest.raises(FileNotFoundError):
+            Client(ServerAddress(url, "k"), SentenceCatalog(EN))
