@@ -184,7 +184,7 @@ def test_without_a_right_one_the_parameters_count(checked: Shelf | None) -> None
         (b"[web.search]\nkind = 'searxng'\nbase_url = 'ftp://x'\n", "web.search.base_url"),
         (b"\xff\xfe", "UTF-8"),
         (b"x" * 300_000, "larger"),
-        (b"= 1", "TOML"),
+        (b"= 1", "no name of a setting"),
     ],
 )
 def test_what_only_fails_together_or_on_aws_is_refused_too(file: bytes, what: str) -> None:

@@ -217,8 +217,14 @@ class Journal(SessionHistory, Protocol):
         stored in another version.
         """
 
-    def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
-        """Return queued and running turns whose lease ended before `now`, oldest first."""
+    def list_overdue(
+        self, now: datetime, limit: int, *, queued_before: datetime | None = None
+    ) -> tuple[Turn, ...]:
+        """Return queued and running turns whose lease ended before `now`, oldest first.
+
+        Queued ones only if it ended before `queued_before` too, if that is given: their lease
+        begins and ends when they are queued.
+        """
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         """Extend the lease of a turn of this epoch; returns False if the epoch moved on."""
