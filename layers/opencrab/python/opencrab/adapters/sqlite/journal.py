@@ -65,6 +65,7 @@ from opencrab.ports.turn.journal import (
     RecordedTurn,
     StepState,
     TurnChange,
+    has_turn_lapsed,
 )
 
 __all__ = [
@@ -292,7 +293,7 @@ class SqliteJournal:
             bodies = items.query_due("turn", now, limit)
         # The due time may be behind the lease, by less than a minute.
         turns = map(Turn.from_stored, bodies)
-        return tuple(turn for turn in turns if turn.has_lapsed(now, queued_before))
+        return tuple(turn for turn in turns if has_turn_lapsed(turn, now, queued_before))
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         with self._database.write_transaction() as items:

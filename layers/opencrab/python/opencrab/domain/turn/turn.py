@@ -215,18 +215,6 @@ class Turn(Value):
         """Return the header after a new result: deliveries and crashes start again at 0."""
         return self.replaced(deliveries=0, crashes=0)
 
-    def has_lapsed(self, now: datetime, queued_before: datetime | None = None) -> bool:
-        """Check whether the lease is over: nobody works on the turn, unless somebody is slow.
-
-        With `queued_before`, a queued turn's must be over since then: that of one begins and ends
-        when it is queued.
-        """
-        if self.lease_until is None or self.lease_until > now:
-            return False
-        if queued_before is None or self.status is not TurnStatus.QUEUED:
-            return True
-        return self.lease_until <= queued_before
-
     @property
     def is_suspect(self) -> bool:
         """True if the process died while this turn ran, and it has no result since."""

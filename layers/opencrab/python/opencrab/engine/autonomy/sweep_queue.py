@@ -23,6 +23,7 @@ from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
 from opencrab.engine.autonomy.schedules import start_due_schedule
 from opencrab.engine.queueing import free_lapsed_turn
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.turn.journal import has_turn_lapsed
 from opencrab.ports.turn.queue import LONGEST_DELAY_SECONDS, BatchedMessage
 
 
@@ -82,7 +83,7 @@ def _free_turn_of_dead_worker(runtime: Runtime, turn_id: str) -> None:
         turn = runtime.home.journal.header(turn_id)
     except NotFound:
         return  # forgotten meanwhile
-    if turn.status is TurnStatus.RUNNING and turn.has_lapsed(now):
+    if turn.status is TurnStatus.RUNNING and has_turn_lapsed(turn, now):
         free_lapsed_turn(runtime.home, turn, now)
 
 

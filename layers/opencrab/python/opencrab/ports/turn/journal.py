@@ -144,6 +144,19 @@ class SessionHistory(Protocol):
         """Return lines with after < sequence < before."""
 
 
+def has_turn_lapsed(turn: Turn, now: datetime, queued_before: datetime | None = None) -> bool:
+    """Check whether a turn's lease is over: nobody works on it, unless somebody is slow.
+
+    With `queued_before`, a queued turn's must be over since then: that of one begins and ends when
+    it is queued.
+    """
+    if turn.lease_until is None or turn.lease_until > now:
+        return False
+    if queued_before is None or turn.status is not TurnStatus.QUEUED:
+        return True
+    return turn.lease_until <= queued_before
+
+
 class Journal(SessionHistory, Protocol):
     """The store of turns. Each method makes all of its change or nothing.
 
