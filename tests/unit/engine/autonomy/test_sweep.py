@@ -14,6 +14,7 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
+from opencrab.engine.autonomy.sweep_queue import queue_ending_leases
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn, turn_id_in_queue_message
 from opencrab.ports.turn.queue import Queue
@@ -228,3 +229,11 @@ def test_a_turn_that_was_only_just_queued_is_left_alone(house: House) -> None:
     house.clock.advance(30)
     assert run_autonomy_sweep(house.runtime).requeued == 0
     assert work_beats(house) == 0
+
+
+def test_a_lease_that_ends_while_its_sweep_is_at_work_is_looked_at_at_once(house: House) -> None:
+    turn = claimed(house, 45)
+    house.clock.advance(46)
+    queue_ending_leases(house.runtime, [turn])
+    assert work_beats(house) == 1
+    assert lose(house.home.turns) == 1

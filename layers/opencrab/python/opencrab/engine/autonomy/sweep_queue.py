@@ -58,7 +58,9 @@ def queue_ending_leases(runtime: Runtime, turns: Iterable[Turn]) -> None:
         replace(_message(turn.id, SweepMessage(turn=turn.id), now), delay_seconds=delay)
         for turn in turns
         if turn.lease_until is not None
-        and (delay := math.ceil((turn.lease_until - now).total_seconds())) <= LONGEST_DELAY_SECONDS
+        # One may have ended since it was found, in a sweep with much to do.
+        and (delay := max(math.ceil((turn.lease_until - now).total_seconds()), 0))
+        <= LONGEST_DELAY_SECONDS
     )
 
 
