@@ -1,4 +1,4 @@
-"""Makes the summaries that the queue asks for, each as far as the time of a call allows."""
+"""Makes the summaries that wait in the queue, once a minute."""
 
 import gc
 from typing import Any
@@ -17,5 +17,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Run the compactions named by the messages of one SQS batch."""
+    """Run the compactions named by the messages that wait."""
     return _compact(event, context)

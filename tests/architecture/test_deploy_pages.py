@@ -81,7 +81,7 @@ def functions() -> dict[str, int]:
 
 
 def test_an_idle_month_costs_at_most_a_dollar() -> None:
-    assert 0 < estimate_aws_usage_cost(sheet(), AwsWorkload()).idle.after_free_micro_usd <= DOLLAR
+    assert 0 < estimate_aws_usage_cost(sheet(), AwsWorkload()).idle.micro_usd <= DOLLAR
 
 
 def test_a_day_of_an_agent_that_has_nothing_to_do_costs_less_than_a_cent() -> None:
@@ -183,7 +183,7 @@ def test_the_sheet_counts_the_alarms_dashboards_and_queues_of_the_template() -> 
     assert polling.standard_queues == 1 < ordered
     beside = choices["discord"].queues + choices["world"].standard_queues
     assert beside == events("SQS", beside=True) - events("SQS")
-    assert events("Schedule") == 2
+    assert events("Schedule") == 3
 
 
 def test_the_sheet_reckons_with_every_file_of_the_dashboard() -> None:

@@ -99,6 +99,20 @@ def test_a_queued_turn_that_nobody_took_is_overdue_too(home: Home) -> None:
     assert overdue(home, 59) == []
 
 
+def test_a_queued_turn_may_be_given_more_time_than_a_running_one(home: Home) -> None:
+    admitted(home, "t1", "s1")
+    running(home, "t2", "s2")
+
+    def found(seconds: float) -> list[str]:
+        before = later(seconds - 60)
+        overdue = home.journal.list_overdue(later(seconds), 10, queued_before=before)
+        return sorted(turn.id for turn in overdue)
+
+    eventually(lambda: found(121), ["t1", "t2"])
+    assert found(119) == []
+    assert found(120) == ["t1", "t2"]
+
+
 def test_overdue_turns_come_oldest_first_and_no_more_than_asked_for(home: Home) -> None:
     for number, seconds in enumerate((50, 10, 40, 20, 30)):
         admitted(home, f"t{number}", f"s{number}", lease_until=later(seconds))

@@ -24,7 +24,7 @@ class SweepBlind(BadAdapter):
     caught_by = "random:text/5550"
 
     class over(Over):  # noqa: N801 - stands for an attribute
-        def list_overdue(self, *_arguments: object) -> tuple[Turn, ...]:
+        def list_overdue(self, *_arguments: object, **_named: object) -> tuple[Turn, ...]:
             return ()
 
 
@@ -36,9 +36,9 @@ class SweepImpatient(BadEngine):
     caught_by = "random:write/14"
 
     class over(Over):  # noqa: N801
-        def list_overdue(self, now: Any, limit: int) -> tuple[Turn, ...]:
+        def list_overdue(self, now: Any, limit: int, **named: Any) -> tuple[Turn, ...]:
             later = now.replace(year=now.year + 1)
-            return cast(tuple[Turn, ...], self.inner.list_overdue(later, limit))
+            return cast(tuple[Turn, ...], self.inner.list_overdue(later, limit, **named))
 
 
 class DueForgotten(BadEngine):

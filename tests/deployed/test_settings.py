@@ -91,6 +91,8 @@ def test_an_uploaded_file_counts_without_a_deployment(stack: Stack, file: S3Sett
     agent = stack.agent("Umi")
     refused = stack.ask("PUT", f"/agents/{agent}/llm/config", asked)
     assert refused.status == 422, refused
+    # It is warm from here on, and does not look again by itself before the REST function has.
+    assert "before" in answer_of(stack, agent, "say before the tide")
     path = stack.emulator.folder / "config.toml"
     path.write_text(FILE, encoding="utf-8")
     assert "uploaded" in config(stack, "push", str(path))

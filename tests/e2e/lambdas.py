@@ -7,8 +7,9 @@ the sweep has found that the turn's lease did.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from typing import Any, cast
 from greenlet import GreenletExit, greenlet
 
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.bootstrap.aws.functions import rules_on_aws
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.agents.agent import Agent, Identity, Profile
@@ -24,19 +26,27 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.turn.interrupt import Interrupt
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.run import turn_id_in_queue_message
 from opencrab.gateways.aws.functions import LambdaLog, Worker
+from opencrab.ports.models.model import (
+    UNWATCHED,
+    AnswerWatch,
+    ChatModel,
+    ChatRequest,
+    ModelInfo,
+)
+from opencrab.settings import load_settings
 from tests.aws import account
 from tests.aws_home import home_in
 from tests.crash.errand import RICH
 from tests.crash.outside import Bell, Provider, Reply, Script, registry
 from tests.crash.scenarios import message
 from tests.e2e.house import START
-from tests.e2e.machine import Slow
 from tests.scale.dynamodb import MemoryTable
 from tests.unit.gateways.function import Call
 
@@ -45,6 +55,9 @@ CONCURRENCY = 10
 VISIBILITY_SECONDS = 1_800
 TIMEOUT_SECONDS = 300
 SWEEP_SECONDS = 60
+LOOK_SECONDS = 10.0
+"""How often at least a worker whose model thinks looks after its turn."""
+RULES = rules_on_aws(load_settings({}, {}))
 
 
 @dataclass
@@ -62,6 +75,27 @@ class Environment:
     def turn_id(self) -> str:
         """The turn that its message names."""
         return turn_id_in_queue_message(self.message["Body"])
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A model that takes its time, and looks after its watch meanwhile as a transport does."""
+
+    model: ChatModel
+    think: Callable[[AnswerWatch], None]
+
+    @property
+    def info(self) -> ModelInfo:
+        return self.model.info
+
+    def encode(self, request: ChatRequest) -> bytes:
+        return self.model.encode(request)
+
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
+        self.think(watch)
+        return self.model.chat(request, body)
 
 
 class Lambdas:
@@ -85,14 +119,16 @@ class Lambdas:
         opened = self._open.enter_context(account(self.clock))
         self.home = home_in(opened, self.clock, dispatch=MemoryTable(), on_turn=self._note)
         self._sqs, self._url = opened.client("sqs"), cast("Any", self.home.turns)._url
+        self._beats = cast("Any", self.home.beats)._url
+        self._has_beats = False
         provider = Provider(self.scripts)
-        provider.wrap = lambda model: cast("Any", Slow(model, self._think))
+        provider.wrap = lambda model: cast("Any", Watched(model, self._think))
         self.runtime = Runtime(
             home=self.home,
             clock=self.clock,
             models=provider,
             actions=registry(Bell()),
-            rules=RICH,
+            rules=replace(RICH, step_lease_seconds=RULES.step_lease_seconds),
             consequences=CONSEQUENCES,
             jobs=JOBS,
         )
@@ -141,10 +177,15 @@ class Lambdas:
             self._begin()
             woken = min((each.wakes for each in self.running), default=until)
             moment = min(max(woken, self._now()), self._swept + SWEEP_SECONDS, until)
+            if self._has_beats:
+                moment = min(moment, self._now() + 1)
             self.clock.advance(max(ceil((moment - self._now()) * 1_000), 0) / 1_000)
             if self._now() >= self._swept + SWEEP_SECONDS:
                 self._swept = self._now()
                 self._worker.sweep({}, Call())
+                self._has_beats = True
+            if self._has_beats:
+                self._beat()
             for each in [one for one in self.running if one.wakes <= self._now()]:
                 self._wake(each)
             if self._now() >= until:
@@ -182,6 +223,24 @@ class Lambdas:
             self.running.append(environment)
             self._go_on(environment)
 
+    def _beat(self) -> None:
+        """Hand the function of heartbeats what the sweep has sent, once its delay is over."""
+        names: list[Any] = ["ApproximateReceiveCount"]
+        found = self._sqs.receive_message(
+            QueueUrl=self._beats, MaxNumberOfMessages=10, MessageSystemAttributeNames=names
+        ).get("Messages", [])
+        for each in found:
+            assert not self._worker.run_heartbeats(
+                {"Records": [_record(cast("dict[str, Any]", each))]}, Call()
+            )["batchItemFailures"]
+            self._sqs.delete_message(QueueUrl=self._beats, ReceiptHandle=each["ReceiptHandle"])
+        left = self._sqs.get_queue_attributes(QueueUrl=self._beats, AttributeNames=["All"])
+        self._has_beats = any(
+            int(number)
+            for name, number in left["Attributes"].items()
+            if name.startswith("ApproximateNumberOfMessages")
+        )
+
     def _receive(self) -> dict[str, Any] | None:
         found = self._sqs.receive_message(
             QueueUrl=self._url,
@@ -217,25 +276,23 @@ class Lambdas:
 
     def _invoke(self, environment: Environment) -> None:
         message, ends = environment.message, environment.began + TIMEOUT_SECONDS
-        record = {
-            "messageId": message["MessageId"],
-            "receiptHandle": message["ReceiptHandle"],
-            "body": message["Body"],
-            "attributes": message["Attributes"],
-        }
         left = SimpleNamespace(
             get_remaining_time_in_millis=lambda: int((ends - self._now()) * 1_000)
         )
-        environment.answer = self._worker.run_turns({"Records": [record]}, left)
+        environment.answer = self._worker.run_turns({"Records": [_record(message)]}, left)
 
-    def _think(self, _agent_id: str) -> None:
+    def _think(self, watch: AnswerWatch) -> None:
         running = self._current
         assert running is not None
-        running.deadly = running.turn_id in self.deadly
-        running.wakes = self._now() + self.deadly.get(running.turn_id, self.call_seconds)
+        is_deadly = running.turn_id in self.deadly
+        ends = self._now() + self.deadly.get(running.turn_id, self.call_seconds)
         parent = running.task.parent
         assert parent is not None
-        parent.switch()
+        while self._now() < ends:
+            running.wakes = min(self._now() + LOOK_SECONDS, ends)
+            running.deadly = is_deadly and running.wakes == ends
+            parent.switch()
+            watch.is_stopped()
 
     def _note(self, turn: Turn) -> None:
         """How many deliveries were ever counted against a turn at once."""
@@ -243,3 +300,13 @@ class Lambdas:
 
     def _now(self) -> float:
         return self.clock.now().timestamp()
+
+
+def _record(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as an event source mapping hands it to its function."""
+    return {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": message["Attributes"],
+    }

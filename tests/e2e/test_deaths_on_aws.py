@@ -13,6 +13,8 @@ from tests.unit.gateways.function import own_log
 
 RESTARTS = 20
 PATIENCE_MINUTES = 120
+MOST_SECONDS = 90
+"""How long the user of a turn waits whose worker died, before another one goes on with it."""
 
 Build = Callable[[float], Lambdas]
 
@@ -107,14 +109,33 @@ def test_receives_without_a_run_count_against_nobody(lambdas: Build) -> None:
     assert {up.counted[turn.id] for turn in turns} == {1}
 
 
-def test_a_death_costs_its_own_turn_minutes_not_the_visibility_of_its_message(
-    lambdas: Build,
+@pytest.mark.parametrize("seconds", [1.0, 59.0, 61.0, 95.0, 117.0])
+def test_the_user_of_a_worker_that_dies_waits_ninety_seconds_at_most(
+    lambdas: Build, seconds: float
 ) -> None:
-    up = lambdas(2.0)
+    up = lambdas(118.0)
     (name,) = introduced(up, 1)
+    up.run(33.0)
     turn = up.say(name)
-    up.run(1.0)
+    up.run(seconds)
+    assert up.home.journal.header(turn.id).epoch == 1
     up.kill()
-    up.run(VISIBILITY_SECONDS / 4)
+    waited = 0
+    while up.home.journal.header(turn.id).epoch == 1:
+        up.run(1.0)
+        waited += 1
+    assert waited <= MOST_SECONDS
     assert settled(up, [turn]) == {TurnStatus.COMPLETED}
     assert up.spoken(name) == ["here you are"]
+
+
+def test_a_worker_whose_model_takes_its_time_keeps_its_turns(lambdas: Build) -> None:
+    up = lambdas(118.0)
+    names = introduced(up, 3)
+    turns = [up.say(name) for name in names]
+    up.run(130.0)
+    headers = [up.home.journal.header(turn.id) for turn in turns]
+    assert {(header.status, header.epoch) for header in headers} == {(TurnStatus.COMPLETED, 1)}
+    assert {up.receives[turn.id] for turn in turns} == {1}
+    up.run(VISIBILITY_SECONDS)
+    assert all(up.spoken(name) == ["here you are"] for name in names)

@@ -138,7 +138,7 @@ class DecisionsLost(Over):
         if "-decision" not in deduplication:
             self.inner.send(body, group=group, deduplication=deduplication)
 
-    def list_overdue(self, *_arguments: Any) -> Any:
+    def list_overdue(self, *_arguments: Any, **_named: Any) -> Any:
         return ()
 
 

@@ -297,8 +297,8 @@ MUTANTS = (
     ),
     Mutant(
         id="sweep-lost-receipt",
-        module="opencrab.engine.autonomy.sweep",
-        old="if turn.status is TurnStatus.RUNNING and _redeliver_turn(runtime.home, turn):",
+        module="opencrab.engine.queueing",
+        old="if turn.status is TurnStatus.RUNNING and _redeliver_turn(home, turn):",
         new="if turn.status is TurnStatus.RUNNING:",
         fault="a turn whose queue message is gone is never taken up again",
     ),

@@ -1,13 +1,16 @@
-"""`make scale`: turns that meet at the budget of an installation, before and after its leases."""
+"""`make scale`: turns that meet at one budget, and what waits for the sweep after an outage."""
 
 import argparse
 import logging
 import sys
 
 from tests.scale.contention import Load, Outcome, Simulation
+from tests.scale.recovery import SWEEP_SECONDS, Recovery
 
 RATES = (15.0, 45.0, 100.0)
 FAST = 1_000.0
+MOST_SECONDS = 300.0
+"""How long a turn of a backlog may wait."""
 
 
 def row(way: str, rate: float, out: Outcome) -> str:
@@ -31,6 +34,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=4.0, help="how long turns come in")
     parser.add_argument("--fast-seconds", type=float, default=2.0)
     parser.add_argument("--agents", type=int, default=1_000, help="at the highest rate")
+    parser.add_argument("--waiting", type=int, default=10_000, help="turns and due items")
     chosen = parser.parse_args()
     logging.disable(logging.CRITICAL)
     told("| draws | turns/s | turns | completed | retries | comebacks | paid twice | last ended |")
@@ -41,7 +45,25 @@ def main() -> int:
         told(row("from a lease", rate, Simulation(load).run()))
     fast = Simulation(Load(FAST, chosen.fast_seconds, chosen.agents)).run()
     told(row("from a lease", FAST, fast))
-    return int(fast.retries >= 0.01 or fast.paid_twice > 0 or fast.ended < fast.turns)
+    is_slow = sweeps(chosen.waiting)
+    return int(is_slow or fast.retries >= 0.01 or fast.paid_twice > 0 or fast.ended < fast.turns)
+
+
+def sweeps(waiting: int) -> bool:
+    """Let so many things wait for the sweep; True if any waits longer than it may."""
+    told("\n| what waits | number | begun | mean wait | longest wait |\n|---|---|---|---|---|")
+    is_slow = False
+    for found, most in (
+        (Recovery().dead_workers(waiting), MOST_SECONDS),
+        (Recovery().due_at_once(waiting), 2 * SWEEP_SECONDS),
+    ):
+        mean = sum(found.seconds) / max(len(found.seconds), 1)
+        told(
+            f"| {found.name} | {found.wanted:,} | {len(found.seconds):,} | {mean:.0f} s | "
+            f"{found.longest:.0f} s |"
+        )
+        is_slow |= len(found.seconds) < found.wanted or found.longest > most
+    return is_slow
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ ASKED_FOR = {
 """Event sources of parts that most installations never switch on: not counted among the few."""
 
 ROUNDS = {
-    "data.CompactionsQueue": "one summary may follow another, AT_ONCE times at most",
     "data.BeatsQueue": "the function's other half sends beats, each minute; no beat sends one",
 }
 """Queues to which their own function may send, by address, with what ends it before Lambda does."""

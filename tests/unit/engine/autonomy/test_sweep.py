@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
+from opencrab.engine.autonomy.sweep_queue import queue_ending_leases
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import run_turn, turn_id_in_queue_message
 from opencrab.ports.turn.queue import Queue
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -36,8 +37,8 @@ class Raced:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
-        found: tuple[Turn, ...] = self._journal.list_overdue(now, limit)
+    def list_overdue(self, now: datetime, limit: int, **named: Any) -> tuple[Turn, ...]:
+        found: tuple[Turn, ...] = self._journal.list_overdue(now, limit, **named)
         happens, self._happens = self._happens, lambda: None
         happens()
         return found
@@ -169,3 +170,70 @@ def test_a_message_that_names_nothing_goes_to_the_dead_letters(house: House) -> 
     house.home.beats.send('{"v":1,"due":"gone"}', group="g", deduplication="e")
     assert work_beats(house) == 2
     assert [body for body, _ in house.home.beats.list_dead_letters(9)] == ['{"v":1}']
+
+
+def claimed(house: House, seconds: int) -> Turn:
+    """A turn of a worker that holds it for so many seconds, and is then heard of no more."""
+    house.say("hello")
+    taken = house.home.turns.receive(visibility_seconds=1_800, wait_seconds=0)
+    assert taken is not None
+    until = house.clock.now() + timedelta(seconds=seconds)
+    turn_id = turn_id_in_queue_message(taken.body)
+    found = house.home.journal.claim(turn_id, lease_until=until, receipt=taken.receipt)
+    assert found is not None
+    return found.turn
+
+
+def test_the_turn_of_a_dead_worker_is_freed_when_its_lease_ends_not_a_sweep_later(
+    house: House,
+) -> None:
+    turn = claimed(house, 45)
+    assert run_autonomy_sweep(house.runtime).freed == 0
+    house.clock.advance(44)
+    assert work_beats(house) == lose(house.home.turns) == 0
+    house.clock.advance(1)
+    assert work_beats(house, twice=True) == 1
+    freed = house.home.turns.receive(visibility_seconds=60, wait_seconds=0)
+    assert freed is not None
+    assert turn.id in freed.body
+    assert (freed.count, run_autonomy_sweep(house.runtime).freed) == (2, 0)
+
+
+def test_a_worker_that_renews_its_lease_keeps_its_turn(house: House) -> None:
+    turn = claimed(house, 45)
+    run_autonomy_sweep(house.runtime)
+    house.clock.advance(30)
+    assert house.home.journal.extend(turn, house.clock.now() + timedelta(seconds=75))
+    house.clock.advance(15)
+    assert work_beats(house) == 1
+    assert lose(house.home.turns) == 0
+    house.clock.advance(15)
+    assert run_autonomy_sweep(house.runtime).freed == 0
+    house.clock.advance(45)
+    assert work_beats(house) == 1
+    assert lose(house.home.turns) == 1
+
+
+def test_leases_that_end_after_the_next_sweep_are_left_to_it(house: House) -> None:
+    claimed(house, 61)
+    run_autonomy_sweep(house.runtime)
+    house.clock.advance(59)
+    assert work_beats(house) == 0
+    house.clock.advance(2)
+    assert run_autonomy_sweep(house.runtime).freed == 1
+
+
+def test_a_turn_that_was_only_just_queued_is_left_alone(house: House) -> None:
+    house.say("hello")
+    assert lose(house.home.turns) == 1
+    house.clock.advance(30)
+    assert run_autonomy_sweep(house.runtime).requeued == 0
+    assert work_beats(house) == 0
+
+
+def test_a_lease_that_ends_while_its_sweep_is_at_work_is_looked_at_at_once(house: House) -> None:
+    turn = claimed(house, 45)
+    house.clock.advance(46)
+    queue_ending_leases(house.runtime, [turn])
+    assert work_beats(house) == 1
+    assert lose(house.home.turns) == 1

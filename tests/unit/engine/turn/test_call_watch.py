@@ -156,3 +156,24 @@ def test_a_second_stop_changes_nothing(watched: Watched) -> None:
     assert watch.is_stopped()
     assert watch.interruption.stop is not None
     assert watch.interruption.stop.by == "owner"
+
+
+def test_a_running_call_renews_the_lease_of_its_turn_now_and_then(watched: Watched) -> None:
+    watch = watched.call(stop_check_ms=1_000, step_lease_seconds=75)
+    journal, clock = watched.world.runtime.home.journal, watched.world.clock
+    turn, leases = watch._work.turn, set()
+    assert turn.lease_until is not None
+    for _ in range(200):
+        clock.advance(1)
+        assert not watch.is_stopped()
+        stored = journal.header(turn.id)
+        assert stored == watch._work.turn
+        assert stored.lease_until is not None
+        leases.add(stored.lease_until)
+    last = max(leases)
+    assert 50 <= (last - clock.now()).total_seconds() <= 75
+    assert 4 <= len(leases) <= 9, "each is a write"
+    assert journal.claim(turn.id, lease_until=last, receipt="other") is not None
+    clock.advance(60)
+    assert watch.is_stopped()
+    assert journal.header(turn.id).lease_until == last

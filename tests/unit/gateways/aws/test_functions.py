@@ -344,6 +344,32 @@ def test_a_batch_of_summaries_is_worked_on_as_far_as_the_time_allows(
     assert seen == [("a wish", False)]
 
 
+def test_each_minute_the_summaries_that_wait_are_made_until_none_is_left(
+    function: Function,
+) -> None:
+    queue, seen = function.house.home.compactions, list[str]()
+    for number in range(4):
+        queue.send(f"wish {number}", group=f"s{number}", deduplication=str(number))
+
+    def run(_runtime: Runtime, delivery: Delivery, _pace: Pace) -> MessageOutcome:
+        seen.append(delivery.body)
+        if delivery.body == "wish 1":
+            raise Unavailable("the table does not answer")
+        if delivery.body == "wish 2":
+            queue.continue_later(delivery.receipt, 5)
+            return MessageOutcome.CONTINUE
+        return MessageOutcome.FINISHED
+
+    minute = {"source": "aws.events"}
+    assert function.worker.run_compactions(minute, Call(SHORT), run) == {}
+    assert seen == [], "there is no time for a model call"
+    assert function.worker.run_compactions(minute, Call(), run) == {}
+    assert sorted(seen) == [f"wish {number}" for number in range(4)]
+    function.house.clock.advance(60)
+    assert function.worker.run_compactions(minute, Call(), run) == {}
+    assert sorted(seen[4:]) == ["wish 1", "wish 2"]
+
+
 def test_an_ended_turn_is_counted_once(function: Function) -> None:
     record = function.said(ENGLISH)
     function.turns(record)

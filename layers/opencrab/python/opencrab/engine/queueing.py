@@ -1,13 +1,18 @@
 """Queueing of turns for workers, each into the queue that suits its trigger."""
 
 import json
+from datetime import datetime, timedelta
 
-from opencrab.domain.turn.turn import Trigger, Turn
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Queue, QueueMessage
 
 _COMPACTIONS = frozenset({Trigger.COMPACTION, Trigger.EMBEDDING})
 """Summaries and embeddings have a queue of their own, so as not to delay others."""
+
+
+_PATIENCE = timedelta(minutes=10)
+"""How long nobody looks again after a turn that was freed, and waits in its queue."""
 
 
 def enqueue_turn(home: Home, turn: Turn, *, again: str = "") -> None:
@@ -33,3 +38,20 @@ def queue_message_of_turn(turn: Turn, *, again: str = "") -> QueueMessage:
 def queue_for_turn(home: Home, turn: Turn) -> Queue:
     """Return the queue of a turn's messages."""
     return home.compactions if turn.trigger in _COMPACTIONS else home.turns
+
+
+def free_lapsed_turn(home: Home, turn: Turn, now: datetime) -> str:
+    """Let others run a turn whose lease has ended: "freed", "requeued", or "" if it goes on.
+
+    Its message returns to its queue; if that is gone, or never came there, it is queued again.
+    """
+    if not home.journal.extend(turn, now + _PATIENCE):
+        return ""
+    if turn.status is TurnStatus.RUNNING and _redeliver_turn(home, turn):
+        return "freed"
+    enqueue_turn(home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
+    return "requeued"
+
+
+def _redeliver_turn(home: Home, turn: Turn) -> bool:
+    return turn.receipt is not None and queue_for_turn(home, turn).continue_later(turn.receipt, 0)

@@ -36,14 +36,17 @@ class Rules:
     session is summarized after each `compact_every` lines; 0 is never. New agents have a heartbeat
     every `heartbeat_seconds` by default. While a model answers, a worker looks every
     `stop_check_ms` for a stop of its turn, and shows new words at most every `answer_part_ms`,
-    from `answer_first_ms` after the call began. Ledger rows are deleted `calls_kept` after their
-    call; None is never. `time_zone` is that of agents without one of their own. With
-    `asks_purpose` an agent without a purpose asks its owner for one, once.
+    from `answer_first_ms` after the call began. A worker holds a turn for `step_lease_seconds` from
+    its last sign of life; who asks a model without one holds a turn for `lease_seconds`. Ledger
+    rows are deleted `calls_kept` after their call; None is never. `time_zone` is that of agents
+    without one of their own. With `asks_purpose` an agent without a purpose asks its owner for one,
+    once.
     """
 
     limits: Limits = field(default_factory=Limits)
     max_steps: int = MAX_STEPS
     lease_seconds: int = 300
+    step_lease_seconds: int = 300
     visibility_seconds: int = 1_800
     stale_seconds: int = 60
     continue_seconds: int = 2

@@ -65,6 +65,7 @@ from opencrab.ports.turn.journal import (
     RecordedTurn,
     StepState,
     TurnChange,
+    has_turn_lapsed,
 )
 
 __all__ = [
@@ -285,12 +286,14 @@ class SqliteJournal:
         # All at once: a turn reads up to a hundred.
         return read_stored_json(_lines(), f"[{','.join(body for _, body in rows)}]")
 
-    def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
+    def list_overdue(
+        self, now: datetime, limit: int, *, queued_before: datetime | None = None
+    ) -> tuple[Turn, ...]:
         with self._database.read_transaction() as items:
             bodies = items.query_due("turn", now, limit)
         # The due time may be behind the lease, by less than a minute.
         turns = map(Turn.from_stored, bodies)
-        return tuple(turn for turn in turns if turn.lease_until and turn.lease_until <= now)
+        return tuple(turn for turn in turns if has_turn_lapsed(turn, now, queued_before))
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         with self._database.write_transaction() as items:

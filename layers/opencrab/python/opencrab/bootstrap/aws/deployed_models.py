@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from opencrab import settings
 from opencrab.bootstrap.aws.models import aws_models_from_settings
@@ -16,6 +16,7 @@ from opencrab.ports.models.model import (
     ChatModel,
     Embedder,
     ModelInfo,
+    ModelNotFound,
 )
 from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.ports.models.readiness import ProviderHealth, ProviderState
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from opencrab.adapters.providers.transport.exchange import Transport
     from opencrab.settings import Settings
 
+T = TypeVar("T")
+
 _FRESH = timedelta(minutes=5)
 
 
@@ -33,13 +36,19 @@ class DeployedModels:
 
     Most functions never use them. `keyed`, which reads the secrets store, is used only where it
     matters which providers have a key; `models` serves the rest.
+
+    `look_early` asks for new settings when a name is unknown, since the function that accepted the
+    name may have read them sooner; it returns False if that was done for this event already.
     """
 
     def __init__(
         self,
         models: Callable[[], "ProviderModels"],
         keyed: Callable[[], "ProviderModels"] | None = None,
+        *,
+        look_early: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._look_early = look_early
         self._models = _Later(models)
         self._keyed = self._models if keyed is None else _Later(keyed)
 
@@ -48,7 +57,7 @@ class DeployedModels:
         return self._keyed.get().routing
 
     def get(self, name: str | None) -> ChatModel:
-        return self._models.get().get(name)
+        return self._find(self._models, lambda models: models.get(name))
 
     def refresh(self, version: int) -> None:
         for later in {self._models, self._keyed}:
@@ -89,7 +98,19 @@ class DeployedModels:
         return directory.call_usage(provider, call_id, timeout_seconds=timeout_seconds)
 
     def embedder(self, name: str | None) -> Embedder:
-        return self._keyed.get().embedder(name)
+        return self._find(self._keyed, lambda models: models.embedder(name))
+
+    def _find(self, later: "_Later", find: "Callable[[ProviderModels], T]") -> T:
+        """Find what a name stands for; read everything again, once, if it is unknown."""
+        try:
+            return find(later.get())
+        except ModelNotFound:
+            if not self._look_early():
+                raise
+        for each in {self._models, self._keyed}:
+            if each.made is not None:
+                each.made.reload()
+        return find(later.get())
 
 
 class _Later:

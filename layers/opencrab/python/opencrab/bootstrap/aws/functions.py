@@ -31,7 +31,6 @@ from opencrab.bootstrap.aws.search import aws_search_of_process
 from opencrab.bootstrap.aws.status import aws_setup_status, deployed_settings_in_effect
 from opencrab.bootstrap.aws.uploaded_settings import (
     FollowingFunction,
-    UploadedFileState,
     UploadedSettings,
     uploaded_settings_of_process,
 )
@@ -61,6 +60,11 @@ _STOP_CHECK_MS = 1_000
 _ANSWER_PART_MS = 250
 _ANSWER_FIRST_MS = 500
 """A call that is answered sooner does not ask who watches: its line comes at once."""
+_STEP_LEASE_SECONDS = 75
+"""How long a turn waits for a worker that died; longer than any step that cannot renew it.
+
+At least as long as the minute between two sweeps, so that one of them sees each lease.
+"""
 LONGEST_SECONDS = 20
 """Time limit of a REST request: API Gateway allows 30 seconds, including a cold start."""
 
@@ -96,17 +100,21 @@ def lambda_turn_worker(
 
     kept = tuple(jobs)
     logs = lambda_log(settings.load_settings({}))
+    followed = uploaded_settings_of_process() if uploaded is None else uploaded
 
     def build(configured: "Settings", load: Callable[..., "Settings"]) -> Worker:
-        runtime = _worker_runtime(configured, load, logs)
+        runtime = _worker_runtime(configured, load, logs, followed.look_early)
         beat = DynamoPulse(aws_table_of_process(configured)).beat
         return Worker(replace(runtime, jobs=kept), logs, beat)
 
-    return FollowingFunction(build, uploaded).current
+    return FollowingFunction(build, followed).current
 
 
 def _worker_runtime(
-    configured: "Settings", load: Callable[..., "Settings"], logs: "LambdaLog"
+    configured: "Settings",
+    load: Callable[..., "Settings"],
+    logs: "LambdaLog",
+    look_early: Callable[[], bool],
 ) -> Runtime:
     clock = SystemClock()
     place = aws_setting(configured, "secrets")
@@ -114,7 +122,9 @@ def _worker_runtime(
     home = _home(configured, clock, consistent=False, on_turn=logs.on_turn)
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/how-to/deploy-to-aws.md says"
     stored, own = home.preferences.get, SettingsWithOwnProviders(load, home.facts).load
-    models = DeployedModels(lambda: models_of_lambda(secrets, stored, clock.now, advice, own))
+    models = DeployedModels(
+        lambda: models_of_lambda(secrets, stored, clock.now, advice, own), look_early=look_early
+    )
     runtime = _runtime(configured, home, clock, models, secrets, load=load)
     endpoint = str(configured.get("aws.websocket_endpoint"))
     if not endpoint:
@@ -143,7 +153,7 @@ def lambda_rest_handler(uploaded: UploadedSettings | None = None) -> "Answer":
     followed = uploaded_settings_of_process() if uploaded is None else uploaded
 
     def build(configured: "Settings", load: Callable[..., "Settings"]) -> "Answer":
-        return _rest_answer(configured, load, logs, lambda: followed.state)
+        return _rest_answer(configured, load, logs, followed)
 
     function = FollowingFunction(build, followed)
 
@@ -157,7 +167,7 @@ def _rest_answer(
     configured: "Settings",
     load: Callable[..., "Settings"],
     logs: "LambdaLog",
-    file_state: Callable[[], UploadedFileState],
+    followed: UploadedSettings,
 ) -> "Answer":
     from opencrab.bootstrap.discord.bot import discord_bot_from_settings
     from opencrab.gateways.rest.app import (
@@ -175,13 +185,14 @@ def _rest_answer(
     models = DeployedModels(
         lambda: models_of_lambda(None, stored, clock.now, load=own),
         lambda: models_of_lambda(secrets, stored, clock.now, load=own),
+        look_early=followed.look_early,
     )
     runtime = _runtime(configured, home, clock, models, secrets, load=load)
     pulse = DynamoPulse(aws_table_of_process(configured))
     app = create_rest_app(
         runtime,
         watch=PollingWatch(),
-        setup=lambda _language: aws_setup_status(load, home.budgets, pulse, file_state()),
+        setup=lambda _language: aws_setup_status(load, home.budgets, pulse, followed.state),
         longest_seconds=LONGEST_SECONDS,
         bot=discord_bot_from_settings(configured),
     )
@@ -244,6 +255,7 @@ def rules_on_aws(configured: "Settings") -> Rules:
     """Return the rules of the engine, sparing where a look is a read and a push a message."""
     return replace(
         configured_engine_rules(configured),
+        step_lease_seconds=_STEP_LEASE_SECONDS,
         stop_check_ms=_STOP_CHECK_MS,
         answer_part_ms=_ANSWER_PART_MS,
         answer_first_ms=_ANSWER_FIRST_MS,

@@ -1,8 +1,9 @@
 """The settings file of an installation on AWS: read from its bucket, and followed while it changes.
 
-Each process keeps what it read, and asks at most once in LOOK_SECONDS whether there is another. A
-file that is wrong changes nothing: what was read before counts on, and in a new process the last
-file that was checked when it was uploaded.
+Each process keeps what it read, and asks at most once in LOOK_SECONDS whether there is another;
+sooner, once for each event, if a turn names a model that it does not know. A file that is wrong
+changes nothing: what was read before counts on, and in a new process the last file that was checked
+when it was uploaded.
 """
 
 import logging
@@ -74,6 +75,8 @@ class UploadedSettings:
         self._own = _NOTHING
         self._etag = ""
         self._next: float | None = None
+        self._asks_early = False
+        self._is_changed = False
         self.state = UploadedFileState()
 
     def load(
@@ -90,11 +93,30 @@ class UploadedSettings:
     def look(self) -> bool:
         """Ask for a changed file, if the last time is long ago; True if other settings count now.
 
-        Raises Unavailable if this process never got an answer: a limit may be unknown to it.
+        An event begins with it. Raises Unavailable if this process never got an answer: a limit may
+        be unknown to it.
         """
+        self._asks_early = True
+        if self._next is None or self._now() >= self._next:
+            self._ask()
+        is_changed, self._is_changed = self._is_changed, False
+        return is_changed
+
+    def look_early(self) -> bool:
+        """Ask for a changed file now, as a name is unknown; False if this event did so already.
+
+        Settings that changed count at once for what is loaded now, and `look` says so later.
+        """
+        asks, self._asks_early = self._asks_early, False
+        if asks:
+            self._ask()
+        return asks
+
+    def _ask(self) -> None:
+        """Ask for a changed file; raises as `look`."""
         now = self._now()
-        if self._current is None or (self._next is not None and now < self._next):
-            return False
+        if self._current is None:
+            return
         try:
             found = self._current.read(self._etag)
         except Unavailable as error:
@@ -102,9 +124,9 @@ class UploadedSettings:
                 raise
             log.warning("cannot read the settings file, keeping the last: %s", error.message)
             found = None
-        changed = found is not None and self._take(found, is_first=self._next is None)
+        if found is not None:
+            self._is_changed |= self._take(found, is_first=self._next is None)
         self._next = now + LOOK_SECONDS
-        return changed
 
     def _take(self, found: StoredSettings, *, is_first: bool) -> bool:
         """Let a file count, if nothing is wrong with it; True if other settings count now.

@@ -101,7 +101,8 @@ class PriceSheet(Value):
     """AWS's prices in one region, and the measured usage of an installation by meter.
 
     `heartbeat` is the sweep of each minute, `beat` an agent's own heartbeat, every `beat_seconds`,
-    which finds nothing to do, and `night` the hourly check for a nightly review. `memory` is the
+    which finds nothing to do, and `night` the hourly check for a nightly review. `summaries` is the
+    look for summaries that wait, each minute. `memory` is the
     work after a turn's end: lines are indexed, and sometimes summarised. `visit` is a visit to the
     dashboard behind CloudFront. `watch` is an hour of a client that polls `/events`, `live` one of
     a client with a WebSocket. `cold` is the init of all functions of a turn, of which `cold_share`
@@ -116,6 +117,7 @@ class PriceSheet(Value):
     beat: WorkUsage = WorkUsage(functions={})
     beat_seconds: Annotated[int, Field(gt=0)] = DEFAULT_SECONDS
     night: WorkUsage = WorkUsage(functions={})
+    summaries: WorkUsage = WorkUsage(functions={})
     turn: WorkUsage
     memory: WorkUsage = WorkUsage(functions={})
     visit: WorkUsage = WorkUsage(functions={})
@@ -160,7 +162,8 @@ class PriceSheet(Value):
     def idle_month_usage(self, chosen: Iterable[str] = ()) -> dict[Meter, Decimal]:
         """Return the usage of a month without messages: storage, polling, sweeps and checks."""
         looking = _times(self.night.usage(), HOURS_PER_MONTH)
-        usage = _plus(_times(self.heartbeat.usage(), MINUTES_PER_MONTH), looking)
+        minute = _plus(self.heartbeat.usage(), self.summaries.usage())
+        usage = _plus(_times(minute, MINUTES_PER_MONTH), looking)
         polling = self.polling
         for choice in self._chosen(chosen):
             usage = _plus(usage, choice.standing)

@@ -165,7 +165,7 @@ def _starts_queued_work(runtime: Runtime, delivery: Delivery) -> bool:
         told = SweepMessage.model_validate_json(delivery.body)
     except ValidationError:
         return False
-    if not (told.due or told.schedule):
+    if not (told.due or told.schedule or told.turn):
         return False
     start_queued_work(runtime, told)
     return True

@@ -8,22 +8,20 @@ import logging
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from opencrab.domain.autonomy.schedule import SCHEDULE
-from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals.approvals import sweep_approvals
 from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
 from opencrab.engine.autonomy.heartbeat import repair_postponed_heartbeats, sweep_heartbeats
 from opencrab.engine.autonomy.schedule_documents import SCHEDULES_AT_ONCE
 from opencrab.engine.autonomy.schedules import sweep_schedules
-from opencrab.engine.queueing import enqueue_turn, queue_for_turn
+from opencrab.engine.queueing import free_lapsed_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import utterance_queue_message
-from opencrab.ports.home import Home
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +29,10 @@ _BATCH = 100
 _MOST = 10_000
 """Due items, schedules and unsent words that one sweep passes on to others, of each kind."""
 
-_PATIENCE = timedelta(minutes=10)
+_SWEEPS = timedelta(minutes=1)
+"""The time between two sweeps."""
+
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECONDS = 5.0
 """With less time left a sweep begins no further batch."""
 
@@ -72,6 +73,7 @@ def run_autonomy_sweep(
         _resend_utterances(runtime, swept),
         _decide_approvals(runtime, swept),
         _return_budgets(runtime, swept),
+        _watch_leases(runtime),
     ]
     while parts and seconds_left() > _LAST_SECONDS:
         part = parts.pop(0)
@@ -90,11 +92,11 @@ def run_autonomy_sweep(
 
 def _free_turns(runtime: Runtime, swept: SweepResult, each: Each) -> Generator[None]:
     """Queue again turns that were never sent, and release turns whose lease has expired."""
-    now = runtime.clock.now()
+    now, home = runtime.clock.now(), runtime.home
     stale = now - timedelta(seconds=runtime.rules.stale_seconds)
     while True:
-        found = runtime.home.journal.list_overdue(stale, _BATCH)
-        ways = list(each(partial(_free_turn, runtime), found))
+        found = home.journal.list_overdue(now, _BATCH, queued_before=stale)
+        ways = list(each(lambda turn: free_lapsed_turn(home, turn, runtime.clock.now()), found))
         swept.freed += ways.count("freed")
         swept.requeued += ways.count("requeued")
         if len(found) < _BATCH or not any(ways):
@@ -102,18 +104,22 @@ def _free_turns(runtime: Runtime, swept: SweepResult, each: Each) -> Generator[N
         yield
 
 
-def _free_turn(runtime: Runtime, turn: Turn) -> str:
+def _watch_leases(runtime: Runtime) -> Generator[None]:
+    """See to it that somebody looks when a lease ends before the next sweep comes.
+
+    Most are renewed meanwhile. Whose worker has died is freed then, and not up to a minute later.
+    """
     now = runtime.clock.now()
-    if not runtime.home.journal.extend(turn, now + _PATIENCE):
-        return ""
-    if turn.status is TurnStatus.RUNNING and _redeliver_turn(runtime.home, turn):
-        return "freed"
-    enqueue_turn(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
-    return "requeued"
+    running = runtime.home.journal.list_overdue(now + _SWEEPS, _MOST, queued_before=_EVER)
+    ending = [turn for turn in running if turn.lease_until is not None and turn.lease_until > now]
+    if ending:
+        from opencrab.engine.autonomy.sweep_queue import (  # noqa: PLC0415 - few turns take so long
+            queue_ending_leases,
+        )
 
-
-def _redeliver_turn(home: Home, turn: Turn) -> bool:
-    return turn.receipt is not None and queue_for_turn(home, turn).continue_later(turn.receipt, 0)
+        for start in range(0, len(ending), _BATCH):
+            queue_ending_leases(runtime, ending[start : start + _BATCH])
+            yield
 
 
 def _beat(runtime: Runtime, swept: SweepResult) -> Generator[None]:

@@ -118,7 +118,7 @@ def _requeue_job_message(
 
 
 def _claim(runtime: Runtime, turn_id: str, delivery: Delivery) -> RecordedTurn | None:
-    lease = timedelta(seconds=runtime.rules.lease_seconds)
+    lease = timedelta(seconds=runtime.rules.step_lease_seconds)
     until = runtime.clock.now() + lease
     return runtime.home.journal.claim(turn_id, lease_until=until, receipt=delivery.receipt)
 

@@ -59,6 +59,8 @@ class CallWatch:
             self._next_check = now + self._check_ms
             self._work.looked_ms = now
             self.interruption = self._look()
+            if not self.interruption:
+                self._work.renew_lease()
         return bool(self.interruption)
 
     def _look(self) -> Interruption:

@@ -74,7 +74,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
     The journal says what is done, so another run continues there. A message that names no turn,
     or a turn that cannot be read, goes to the dead letters. Raises Unavailable when a store is.
     """
-    lease = timedelta(seconds=runtime.rules.lease_seconds)
+    lease = timedelta(seconds=runtime.rules.step_lease_seconds)
     # Asked before the claim: a claim counts a delivery, and a worker without time would spend them
     # all without ever making a call (ADR 0028).
     if not pace.allows(runtime.rules.model_timeout_seconds):

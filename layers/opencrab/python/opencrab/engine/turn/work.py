@@ -1,5 +1,6 @@
 """Work: one claimed turn and its worker's state, and the only place that commits its changes."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -10,6 +11,7 @@ from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Audience, Channel, Line, LineKind, Utterance
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
+from opencrab.domain.errors import NotFound, Unavailable
 from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, goal_document_id
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.clearance import READERS, Clearance
@@ -38,6 +40,9 @@ ITEMS = 25
 
 ASKING = 1_000
 """The first ordinal of a turn's approval requests; those below belong to its speeches."""
+
+LONGEST_STEP = timedelta(seconds=50)
+"""Longer than anything that a worker does without looking after its turn, such as one tool call."""
 
 NO_DEEDS = frozenset({"speech", "planning", "finding"})
 """The groups of actions that only talk, plan or search: their calls make no receipts."""
@@ -193,6 +198,8 @@ class TurnWork:
         self.carried_lines.extend(lines)
         if len(self.carried) >= CARRIED:
             self.save(self.turn, progress=True)
+        else:
+            self.renew_lease()
 
     def save(
         self,
@@ -247,7 +254,7 @@ class TurnWork:
 
     def _header(self, turn: Turn, sequence: int, at: datetime, *, progress: bool) -> Turn:
         """Return the header to save, with its lease renewed, or ended with the turn."""
-        lease = at + timedelta(seconds=self.runtime.rules.lease_seconds)
+        lease = at + timedelta(seconds=self.runtime.rules.step_lease_seconds)
         return (turn.without_crashes() if progress else turn).replaced(
             sequence=sequence,
             lease_until=None if turn.status.is_end else lease,
@@ -267,6 +274,17 @@ class TurnWork:
         own = self.session.participant(self.turn.agent_id)
         is_first = intent.basis is not None and own is not None and not own.turns
         return is_first and self.job is None
+
+    def renew_lease(self) -> None:
+        """Renew the lease before it is too short for a step in which nothing can renew it."""
+        until, now = self.turn.lease_until, self.runtime.clock.now()
+        lease = timedelta(seconds=self.runtime.rules.step_lease_seconds)
+        if until is None or until - now > LONGEST_STEP:
+            return
+        # Who cannot renew it now tries again at the next look.
+        with suppress(Unavailable, NotFound):
+            if self.runtime.home.journal.extend(self.turn, now + lease):
+                self.turn = self.turn.replaced(lease_until=now + lease)
 
     def accept_stop(self) -> None:
         """Load the stop or pause that refused an intent; the epoch stays this worker's own."""

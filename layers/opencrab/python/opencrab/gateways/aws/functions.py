@@ -138,8 +138,25 @@ class Worker:
         return self._paced(event, context, self._runtime.home.turns, run_turn)
 
     def run_compactions(self, event: Mapping[str, Any], context: Any, run: Run) -> dict[str, Any]:
-        """Make the summaries of a batch with `run`, as long as this invocation's time allows."""
-        return self._paced(event, context, self._runtime.home.compactions, run)
+        """Make the summaries that wait with `run`, as long as this invocation's time allows.
+
+        Its schedule asks once a minute: no user waits for a summary, and Lambda would poll the
+        queue seventy times as often. An event with messages is one of a release that let it.
+        """
+        queue = self._runtime.home.compactions
+        if "Records" in event:
+            return self._paced(event, context, queue, run)
+        pace, handle = self._paced_handling(context, run)
+        while pace.allows(self._runtime.rules.model_timeout_seconds):
+            self._lambda_log.set_context()
+            delivery = queue.receive(
+                visibility_seconds=self._runtime.rules.visibility_seconds, wait_seconds=0
+            )
+            if delivery is None:
+                break
+            if self._finished(delivery, queue, handle):
+                queue.acknowledge(delivery.receipt)
+        return {}
 
     def send_deliveries(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Deliver the utterances of a batch."""
@@ -207,6 +224,11 @@ class Worker:
         self, event: Mapping[str, Any], context: Any, queue: Queue, run: Run
     ) -> dict[str, Any]:
         """Run a batch of turns, each of which checks the time left in this invocation."""
+        _, handle = self._paced_handling(context, run)
+        return self._batch(event, queue, handle)
+
+    def _paced_handling(self, context: Any, run: Run) -> tuple[Pace, Handle]:
+        """Return the time left in this invocation, and what runs one message within it."""
 
         def seconds_left() -> float:
             return float(context.get_remaining_time_in_millis()) / 1_000
@@ -217,7 +239,7 @@ class Worker:
             self._lambda_log.set_context(session_id=delivery.group)
             return run(self._runtime, delivery, pace)
 
-        return self._batch(event, queue, handle)
+        return pace, handle
 
     def _batch(self, event: Mapping[str, Any], queue: Queue, handle: Handle) -> dict[str, Any]:
         """Handle a batch in order and return the messages that must be delivered again.

@@ -324,6 +324,10 @@ class Embedder(Protocol):
         """Compute a vector for each text, a `query` or a document; raises only ModelCallFailed."""
 
 
+class ModelNotFound(Invalid):
+    """A name that is neither a provider nor an alias in the settings that were read last."""
+
+
 class Models(Protocol):
     """The models that this installation can use."""
 

@@ -144,6 +144,19 @@ class SessionHistory(Protocol):
         """Return lines with after < sequence < before."""
 
 
+def has_turn_lapsed(turn: Turn, now: datetime, queued_before: datetime | None = None) -> bool:
+    """Check whether a turn's lease is over: nobody works on it, unless somebody is slow.
+
+    With `queued_before`, a queued turn's must be over since then: that of one begins and ends when
+    it is queued.
+    """
+    if turn.lease_until is None or turn.lease_until > now:
+        return False
+    if queued_before is None or turn.status is not TurnStatus.QUEUED:
+        return True
+    return turn.lease_until <= queued_before
+
+
 class Journal(SessionHistory, Protocol):
     """The store of turns. Each method makes all of its change or nothing.
 
@@ -217,8 +230,14 @@ class Journal(SessionHistory, Protocol):
         stored in another version.
         """
 
-    def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
-        """Return queued and running turns whose lease ended before `now`, oldest first."""
+    def list_overdue(
+        self, now: datetime, limit: int, *, queued_before: datetime | None = None
+    ) -> tuple[Turn, ...]:
+        """Return queued and running turns whose lease ended before `now`, oldest first.
+
+        Queued ones only if it ended before `queued_before` too, if that is given: their lease
+        begins and ends when they are queued.
+        """
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         """Extend the lease of a turn of this epoch; returns False if the epoch moved on."""

@@ -52,6 +52,7 @@ from opencrab.ports.turn.journal import (
     RecordedTurn,
     StepState,
     TurnChange,
+    has_turn_lapsed,
 )
 
 if TYPE_CHECKING:
@@ -293,14 +294,15 @@ class DynamoJournal:
             self._table, session_id, (after, before), limit, newest_first=newest_first
         )
 
-    def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
-        lapsed: list[tuple[datetime, Turn]] = []
-        last, at = 0, to_item_microseconds(now)
+    def list_overdue(
+        self, now: datetime, limit: int, *, queued_before: datetime | None = None
+    ) -> tuple[Turn, ...]:
+        lapsed, last, at = list[tuple[datetime, Turn]](), 0, to_item_microseconds(now)
         for turn, place in decode_dynamodb_items(
             _turn_and_place, dynamodb_due_items(self._table, headers.DUE, at)
         ):
-            until = turn.lease_until
-            if until is None or until > now or not headers.is_turn_open_in_dynamodb(turn):
+            until, is_open = turn.lease_until, headers.is_turn_open_in_dynamodb(turn)
+            if until is None or not is_open or not has_turn_lapsed(turn, now, queued_before):
                 continue
             # They come in coarse order: whoever shares the last one's place may be older.
             if len(lapsed) >= limit and place > last:

@@ -25,6 +25,7 @@ from opencrab.domain.access.origin import browser_origin_of_url, key_origin_seal
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import Preferences, ProviderChange
 from opencrab.domain.models.routing import Routing
+from opencrab.ports.models.model import ModelNotFound
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +142,7 @@ def resolve_catalogue_model(settings: ModelsSettings, name: str) -> tuple[Provid
     known = {"scripted": ALWAYS_THERE, **settings.providers}
     provider = known.get(provider_name)
     if provider is None:
-        raise Invalid(
+        raise ModelNotFound(
             f"there is no provider {provider_name!r}",
             field="model",
             cure=f"write PROVIDER:MODEL with one of {', '.join(sorted(known))}, or an alias",

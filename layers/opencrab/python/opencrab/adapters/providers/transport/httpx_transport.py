@@ -4,7 +4,7 @@ import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from ipaddress import ip_address
 from ssl import SSLContext
 from time import monotonic
