@@ -24,6 +24,7 @@ _TAGS = {
     "memory": "Search, memories, experiences, summaries, knowledge and erasure.",
     "sessions": "Conversations between people and agents.",
     "messages": "Messages, lines and live events of a session.",
+    "openai": "Agents as models, for clients of OpenAI's API.",
     "turns": "Turns with their steps, approvals and feedback.",
     "tasks": "Purpose, instructions, goals, plans and schedules.",
     "approvals": "Approvals of tool calls, and grants in advance.",
