@@ -215,11 +215,11 @@ def _message_text(request: ClientRequest, transcript: ClientTranscript, language
             cure="shorten them",
         )
     if earlier:
-        blocks += [_heading("earlier", language), *_quoted(earlier, left, language)]
+        blocks += [_heading("earlier", language), *_quote_lines(earlier, left, language)]
     return "\n\n".join((*blocks, _heading("now", language), said))
 
 
-def _quoted(lines: tuple[TranscriptLine, ...], room: int, language: Language) -> list[str]:
+def _quote_lines(lines: tuple[TranscriptLine, ...], room: int, language: Language) -> list[str]:
     """Return the newest of some lines that fit into so many bytes."""
     kept = list[str]()
     for line in reversed(lines):

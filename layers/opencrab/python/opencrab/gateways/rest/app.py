@@ -76,7 +76,7 @@ class RequestGate:
             await self._app(scope, receive, send)
             return
         if scope["path"].startswith("/v1/"):
-            from opencrab.gateways.rest.http.openai_errors import (  # noqa: PLC0415 - seldom needed
+            from opencrab.gateways.rest.openai.errors import (  # noqa: PLC0415 - seldom needed
                 OpenAiErrors,
             )
 

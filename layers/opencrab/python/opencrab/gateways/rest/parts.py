@@ -93,11 +93,11 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "discussion.outcome": ("/api/sessions/{session_id}/outcome",),
     "discussion.promises": ("/api/agents/{agent_id}/promises",),
     "conversation.messages": ("/api/sessions/{session_id}/messages",),
-    "conversation.openai_models": (
+    "openai.models": (
         "/v1/models",
         "/v1/models/{model}",
     ),
-    "conversation.openai_chat": ("/v1/chat/completions",),
+    "openai.chat": ("/v1/chat/completions",),
     "conversation.uploads": ("/api/sessions/{session_id}/uploads",),
     "conversation.websocket": (
         "/api/tickets",

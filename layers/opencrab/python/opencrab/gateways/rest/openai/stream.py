@@ -12,11 +12,11 @@ from typing import Any
 from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.conversation.message import Line
-from opencrab.gateways.rest.conversation.openai_answer import CompletedAnswer
 from opencrab.gateways.rest.http.event_stream import HEARTBEAT_SECONDS
-from opencrab.gateways.rest.http.openai_errors import openai_error_of_problem
 from opencrab.gateways.rest.http.polling import Watch
 from opencrab.gateways.rest.http.problem import http_problem
+from opencrab.gateways.rest.openai.answer import CompletedAnswer
+from opencrab.gateways.rest.openai.errors import openai_error_of_problem
 from opencrab.ports.conversation.answers import AnswerPart
 
 _GAP = "\n\n"

@@ -19,25 +19,25 @@ from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.conversation.client_conversations import ClientConversations
 from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.conversation.openai_answer import (
-    ANSWER_SECONDS,
-    CompletedAnswer,
-    wait_for_chat_completion,
-)
-from opencrab.gateways.rest.conversation.openai_messages import (
-    ChatChoice,
-    ChatCompletion,
-    ChatCompletionRequest,
-    ChatReply,
-)
-from opencrab.gateways.rest.conversation.openai_models import find_agent_as_model
-from opencrab.gateways.rest.conversation.openai_stream import CompletionStream
 from opencrab.gateways.rest.conversation.replies import Replies
 from opencrab.gateways.rest.http.access import Caller, Talker
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.event_stream import http_event_stream_response
 from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.openai.answer import (
+    ANSWER_SECONDS,
+    CompletedAnswer,
+    wait_for_chat_completion,
+)
+from opencrab.gateways.rest.openai.messages import (
+    ChatChoice,
+    ChatCompletion,
+    ChatCompletionRequest,
+    ChatReply,
+)
+from opencrab.gateways.rest.openai.models import find_agent_as_model
+from opencrab.gateways.rest.openai.stream import CompletionStream
 
 SESSION_HEADER, TURN_HEADER = "X-OpenCrab-Session", "X-OpenCrab-Turn"
 

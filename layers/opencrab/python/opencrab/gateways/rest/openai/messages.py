@@ -49,7 +49,7 @@ class ContentPart(_Sent, defer_build=False):
     image_url: PictureAddress | None = None
 
 
-class ChatMessage(_Sent, defer_build=False):
+class ChatCompletionMessage(_Sent, defer_build=False):
     """A message of the conversation; `role` says whose it is."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
@@ -68,7 +68,7 @@ class ChatCompletionRequest(_Sent, defer_build=False):
     model: Annotated[str, Field(min_length=1, max_length=264)] = Field(
         description="an agent: its id, or its name if no other agent has it"
     )
-    messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=MESSAGES)]
+    messages: Annotated[tuple[ChatCompletionMessage, ...], Field(min_length=1, max_length=MESSAGES)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     user: NewName | None = Field(
@@ -95,7 +95,7 @@ class ChatCompletionRequest(_Sent, defer_build=False):
 
     def pictures(self) -> tuple[bytes, ...]:
         """Return the pictures of the newest messages of the user; raises Invalid, TooLarge."""
-        newest = self.messages[len(_answered(self.messages)) :]
+        newest = self.messages[len(_messages_until_answer(self.messages)) :]
         found = [_picture(part) for each in newest for part in _pictures_of(each)]
         if len(found) > PICTURES:
             raise Invalid(
@@ -194,12 +194,14 @@ class ChatCompletion(Value):
     usage: ChatUsage
 
 
-def _answered(messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
+def _messages_until_answer(
+    messages: tuple[ChatCompletionMessage, ...],
+) -> tuple[ChatCompletionMessage, ...]:
     places = [place for place, each in enumerate(messages, 1) if each.role == "assistant"]
     return messages[: places[-1]] if places else ()
 
 
-def _text(message: ChatMessage) -> str:
+def _text(message: ChatCompletionMessage) -> str:
     if message.content is None or isinstance(message.content, str):
         return message.content or ""
     for part in message.content:
@@ -212,7 +214,7 @@ def _text(message: ChatMessage) -> str:
     return "\n".join(part.text for part in message.content if part.type == "text")
 
 
-def _pictures_of(message: ChatMessage) -> tuple[ContentPart, ...]:
+def _pictures_of(message: ChatCompletionMessage) -> tuple[ContentPart, ...]:
     if message.content is None or isinstance(message.content, str):
         return ()
     return tuple(part for part in message.content if part.type == "image_url")

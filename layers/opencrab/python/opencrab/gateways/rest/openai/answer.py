@@ -10,7 +10,6 @@ from opencrab.domain.turn.record import ModelResult
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.conversation.openai_messages import ChatUsage
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for_session_replies
 from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.insight.turn_outcome import (
@@ -18,6 +17,7 @@ from opencrab.gateways.rest.insight.turn_outcome import (
     TurnErrorView,
     insight_turn_outcome,
 )
+from opencrab.gateways.rest.openai.messages import ChatUsage
 
 ANSWER_SECONDS = 600
 """The longest wait for an answer: that of OpenAI's own clients."""
