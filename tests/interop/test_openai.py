@@ -41,7 +41,7 @@ def test_it_lists_talks_streams_and_reads_errors(sdk: Path, tmp_path: Path) -> N
     assert "".join(each.get("words", "") for each in streamed) == "波🦀 and foam"
     assert [each["total"] > 0 for each in streamed if "total" in each] == [True]
     assert [each for each in streamed if "error" in each] == [
-        {"error": "NotFoundError", "code": "not_found", "param": "model"},
+        {"error": "NotFoundError", "code": "not-found", "param": "model"},
         {"error": "UnprocessableEntityError", "code": "invalid", "param": "n"},
         {"error": "AuthenticationError", "code": "unauthenticated"},
     ]

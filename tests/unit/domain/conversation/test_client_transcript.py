@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from opencrab.domain.conversation.client_transcript import (
     ClientTranscript,
     TranscriptLine,
-    TranscriptRole,
+    TranscriptSpeaker,
 )
 
 
 def transcript(*lines: str, instructions: str = "") -> ClientTranscript:
     """Lines such as `u:hello` and `a:yes`."""
-    roles = {"u": TranscriptRole.USER, "a": TranscriptRole.ASSISTANT}
+    roles = {"u": TranscriptSpeaker.USER, "a": TranscriptSpeaker.ASSISTANT}
     return ClientTranscript(
         lines=tuple(TranscriptLine(role=roles[each[0]], text=each[2:]) for each in lines),
         instructions=instructions,

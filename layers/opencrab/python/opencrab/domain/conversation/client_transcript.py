@@ -14,7 +14,7 @@ CLIENT_REQUEST = "client_request"
 """The kind of documents that say which session a request went to; its agent owns them."""
 
 
-class TranscriptRole(StrEnum):
+class TranscriptSpeaker(StrEnum):
     """Who said a line of a client's transcript."""
 
     USER = "user"
@@ -24,7 +24,7 @@ class TranscriptRole(StrEnum):
 class TranscriptLine(Value):
     """One message of a transcript; `pictures` are hashes of those that came with it."""
 
-    role: TranscriptRole
+    role: TranscriptSpeaker
     text: str
     pictures: tuple[str, ...] = ()
 
@@ -47,12 +47,12 @@ class ClientTranscript(Value):
     @property
     def earlier(self) -> tuple[TranscriptLine, ...]:
         """All lines before those that nobody has answered yet."""
-        return _until(self.lines, TranscriptRole.ASSISTANT)
+        return _until(self.lines, TranscriptSpeaker.ASSISTANT)
 
     @property
     def previous(self) -> "ClientTranscript | None":
         """The transcript as the request before this one sent it; None for the first request."""
-        asked = _until(self.earlier, TranscriptRole.USER)
+        asked = _until(self.earlier, TranscriptSpeaker.USER)
         return self.replaced(lines=asked) if asked else None
 
     def request_id(self, principal_id: str, agent_id: str) -> str:
@@ -85,7 +85,9 @@ class ClientRequest(Value):
     awaited: bool = False
 
 
-def _until(lines: tuple[TranscriptLine, ...], role: TranscriptRole) -> tuple[TranscriptLine, ...]:
+def _until(
+    lines: tuple[TranscriptLine, ...], role: TranscriptSpeaker
+) -> tuple[TranscriptLine, ...]:
     """Return the lines up to the last one of a role."""
     places = [place for place, line in enumerate(lines, 1) if line.role is role]
     return lines[: places[-1]] if places else ()

@@ -23,7 +23,7 @@ ANSWER_SECONDS = 600
 """The longest wait for an answer: that of OpenAI's own clients."""
 
 
-class CompletedAnswer:
+class CompletionAnswer:
     """The answer of one turn, as far as `replies` has read it."""
 
     def __init__(self, runtime: Runtime, replies: Replies, language: Language) -> None:
@@ -84,7 +84,7 @@ class CompletedAnswer:
         )
 
 
-async def wait_for_chat_completion(api: RestContext, answer: CompletedAnswer) -> None:
+async def wait_for_chat_completion(api: RestContext, answer: CompletionAnswer) -> None:
     """Wait until a turn is settled; ends early when the request must end."""
     seconds = api.capped_wait(ANSWER_SECONDS) or ANSWER_SECONDS
     replies = answer.replies

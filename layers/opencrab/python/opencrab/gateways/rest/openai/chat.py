@@ -1,7 +1,7 @@
 """Chat completions: clients of OpenAI's API talk to agents, which they take for models.
 
 Such a client keeps the conversation and sends all of it each time; the session that it continues is
-found by its words (`engine/conversation/client_conversations`).
+found by its words (`engine/conversation/client_conversation`).
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MESSAGE_BYTES
-from opencrab.engine.conversation.client_conversations import ClientConversations
+from opencrab.engine.conversation.client_conversation import ClientConversation
 from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.replies import Replies
@@ -27,7 +27,7 @@ from opencrab.gateways.rest.http.event_stream import http_event_stream_response
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.openai.answer import (
     ANSWER_SECONDS,
-    CompletedAnswer,
+    CompletionAnswer,
     wait_for_chat_completion,
 )
 from opencrab.gateways.rest.openai.messages import (
@@ -71,7 +71,7 @@ async def answer_chat_completion(
     admit = partial(_admit, conversations, caller, once.key, body)
     turns = await run_in_threadpool(admit)
     language = conversations.agent.agent.language
-    answer = CompletedAnswer(api.runtime, Replies(api.runtime.home.journal, turns), language)
+    answer = CompletionAnswer(api.runtime, Replies(api.runtime.home.journal, turns), language)
     headers = {SESSION_HEADER: turns[0].session_id, TURN_HEADER: turns[0].id}
     usage = body.stream_options is not None and body.stream_options.include_usage
     stream = CompletionStream(answer, body.model, usage=usage)
@@ -92,13 +92,13 @@ async def answer_chat_completion(
     return response
 
 
-def _conversations(runtime: Runtime, caller: Caller, model: str) -> ClientConversations:
+def _conversations(runtime: Runtime, caller: Caller, model: str) -> ClientConversation:
     profile = find_agent_as_model(runtime.home.agents, caller.principal, model)
-    return ClientConversations(runtime, caller.principal.id, caller.source, profile)
+    return ClientConversation(runtime, caller.principal.id, caller.source, profile)
 
 
 def _admit(
-    conversations: ClientConversations,
+    conversations: ClientConversation,
     caller: Caller,
     key: str | None,
     body: ChatCompletionRequest,
@@ -141,7 +141,7 @@ def _picture_part(
     return ImagePart(reference=stored.reference)
 
 
-def _completion(answer: CompletedAnswer, model: str) -> ChatCompletion:
+def _completion(answer: CompletionAnswer, model: str) -> ChatCompletion:
     answer.require_answered()
     return ChatCompletion(
         id=answer.completion_id,

@@ -14,7 +14,7 @@ from opencrab.domain.conversation.attachment import PICTURE_BYTES, PICTURES
 from opencrab.domain.conversation.client_transcript import (
     ClientTranscript,
     TranscriptLine,
-    TranscriptRole,
+    TranscriptSpeaker,
 )
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
@@ -24,7 +24,7 @@ from opencrab.domain.value import Value
 
 MESSAGES = 10_000
 
-_OF_ROLES = {"user": TranscriptRole.USER, "assistant": TranscriptRole.ASSISTANT}
+_OF_ROLES = {"user": TranscriptSpeaker.USER, "assistant": TranscriptSpeaker.ASSISTANT}
 _INSTRUCTING = ("system", "developer")
 _LATER = "omit it: agents use their own actions, and answer in words"
 
@@ -63,7 +63,7 @@ class StreamOptions(_Sent, defer_build=False):
 
 
 class ChatCompletionRequest(_Sent, defer_build=False):
-    """A conversation as its client has it, which ends with messages that nobody answered yet."""
+    """A conversation as its client has it, which ends with messages that have no answer yet."""
 
     model: Annotated[str, Field(min_length=1, max_length=264)] = Field(
         description="an agent: its id, or its name if no other agent has it"
@@ -72,7 +72,7 @@ class ChatCompletionRequest(_Sent, defer_build=False):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     user: NewName | None = Field(
-        default=None, description="the name of whoever talks; by default that of the key"
+        default=None, description="the name of the person who talks; by default that of the key"
     )
     n: int | None = None
     tools: tuple[Any, ...] | None = None

@@ -15,7 +15,7 @@ from opencrab.domain.conversation.message import Line
 from opencrab.gateways.rest.http.event_stream import HEARTBEAT_SECONDS
 from opencrab.gateways.rest.http.polling import Watch
 from opencrab.gateways.rest.http.problem import http_problem
-from opencrab.gateways.rest.openai.answer import CompletedAnswer
+from opencrab.gateways.rest.openai.answer import CompletionAnswer
 from opencrab.gateways.rest.openai.errors import openai_error_of_problem
 from opencrab.ports.conversation.answers import AnswerPart
 
@@ -26,7 +26,7 @@ _END = "data: [DONE]\n\n"
 class CompletionStream:
     """The chunks of one answer; with `usage` the last one has its tokens."""
 
-    def __init__(self, answer: CompletedAnswer, model: str, *, usage: bool) -> None:
+    def __init__(self, answer: CompletionAnswer, model: str, *, usage: bool) -> None:
         self._answer = answer
         self._model = model
         self._usage = usage

@@ -48,7 +48,7 @@ MessageOf = Callable[[Session, str, str], Message]
 
 
 @dataclass(frozen=True)
-class ClientConversations:
+class ClientConversation:
     """The conversations of one principal with one agent that clients keep."""
 
     runtime: Runtime

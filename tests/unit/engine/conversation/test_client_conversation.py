@@ -10,20 +10,20 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.client_transcript import (
     ClientTranscript,
     TranscriptLine,
-    TranscriptRole,
+    TranscriptSpeaker,
 )
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Conflict, TooLarge, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.engine.conversation.client_conversations import ClientConversations
+from opencrab.engine.conversation.client_conversation import ClientConversation
 from opencrab.ports.turn.journal import TurnChange
 from tests.unit.engine.known_world import World
 
 
 def transcript(*texts: str, instructions: str = "") -> ClientTranscript:
     """Texts of the user and the assistant by turns."""
-    roles = (TranscriptRole.USER, TranscriptRole.ASSISTANT)
+    roles = (TranscriptSpeaker.USER, TranscriptSpeaker.ASSISTANT)
     lines = (TranscriptLine(role=roles[place % 2], text=text) for place, text in enumerate(texts))
     return ClientTranscript(lines=tuple(lines), instructions=instructions)
 
@@ -39,9 +39,9 @@ def message_of(_session: Session, source_id: str, text: str) -> Message:
     )
 
 
-def conversations(world: World) -> ClientConversations:
+def conversations(world: World) -> ClientConversation:
     profile = world.runtime.home.agents.get("mika")
-    return ClientConversations(world.runtime, "owner", Source.REST, profile)
+    return ClientConversation(world.runtime, "owner", Source.REST, profile)
 
 
 def ask(world: World, *texts: str, key: str | None = None, instructions: str = "") -> Turn:
