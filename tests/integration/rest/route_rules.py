@@ -238,6 +238,9 @@ ROUTES = {
 }
 """The rule of each route below /api, except those that need no key."""
 
+CLIENT_ROUTES = {"GET /v1/models", "GET /v1/models/{model}", "POST /v1/chat/completions"}
+"""Routes for clients of OpenAI's API, outside of /api: `test_openai` asks them with each scope."""
+
 OPEN_ROUTES = {"GET /health", "POST /sign-in"}
 
 

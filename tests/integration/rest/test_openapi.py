@@ -35,11 +35,12 @@ def test_every_operation_has_its_own_id_a_summary_and_problems() -> None:
         for operation in item.values()
     ]
     ids = [operation["operationId"] for _, operation in operations]
-    assert len(set(ids)) == len(ids) == 189
+    assert len(set(ids)) == len(ids) == 192
     for path, operation in operations:
         assert operation["summary"]
         assert "422" not in operation["responses"]
-        problems = {"$ref": "#/components/responses/Problem"}
+        response = "OpenAiError" if path.startswith("/v1/") else "Problem"
+        problems = {"$ref": f"#/components/responses/{response}"}
         expected = None if path == "/api/health" else problems
         assert operation["responses"].get("default") == expected
 

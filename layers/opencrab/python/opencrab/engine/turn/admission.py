@@ -154,12 +154,19 @@ def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Tu
         source=message.source,
         authority=message.authority,
         principal_id=message.principal_id,
-        group=stable_id("message", message.source, message.principal_id, session_id, source_id),
+        group=id_of_admitted_message(message.source, message.principal_id, session_id, source_id),
         body_hash=_body_hash(session_id, message),
         channel=message.channel,
         lease_until=now,
         created_at=now,
     )
+
+
+def id_of_admitted_message(
+    source: Source, principal_id: str, session_id: str, source_id: str
+) -> str:
+    """Compute the id of a message in a session, which its line and its turns have."""
+    return stable_id("message", source, principal_id, session_id, source_id)
 
 
 def admit_guidance_for_turns(home: Home, instruction: Instruction, line: Line) -> Instruction:

@@ -31,7 +31,7 @@ from opencrab.gateways.rest.http.access import (
 from opencrab.gateways.rest.http.body import (
     ClientLeft,
     bounded_http_body,
-    is_session_upload_path,
+    may_hold_pictures,
     require_utf8_http_url,
 )
 from opencrab.gateways.rest.http.dependencies import RestContext
@@ -75,6 +75,12 @@ class RequestGate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["path"].startswith("/v1/"):
+            from opencrab.gateways.rest.openai.errors import (  # noqa: PLC0415 - seldom needed
+                OpenAiErrors,
+            )
+
+            send = OpenAiErrors(send).send
         answering = _Answering(send)
         try:
             await self._pass(scope, receive, answering.send)
@@ -128,7 +134,7 @@ def _may_send_files(scope: Scope) -> bool:
     caller: Caller | None = scope.get(CALLER)
     if caller is None or caller.is_owner:
         return caller is not None
-    return is_session_upload_path(scope["path"]) and caller.may_talk
+    return may_hold_pictures(scope["path"]) and caller.may_talk
 
 
 class _Answering:

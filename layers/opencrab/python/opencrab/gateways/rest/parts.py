@@ -93,6 +93,11 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "discussion.outcome": ("/api/sessions/{session_id}/outcome",),
     "discussion.promises": ("/api/agents/{agent_id}/promises",),
     "conversation.messages": ("/api/sessions/{session_id}/messages",),
+    "openai.models": (
+        "/v1/models",
+        "/v1/models/{model}",
+    ),
+    "openai.chat": ("/v1/chat/completions",),
     "conversation.uploads": ("/api/sessions/{session_id}/uploads",),
     "conversation.websocket": (
         "/api/tickets",

@@ -24,6 +24,7 @@ _TAGS = {
     "memory": "Search, memories, experiences, summaries, knowledge and erasure.",
     "sessions": "Conversations between people and agents.",
     "messages": "Messages, lines and live events of a session.",
+    "openai": "Agents as models, for clients of OpenAI's API.",
     "turns": "Turns with their steps, approvals and feedback.",
     "tasks": "Purpose, instructions, goals, plans and schedules.",
     "approvals": "Approvals of tool calls, and grants in advance.",
@@ -35,7 +36,27 @@ _TAGS = {
     "state": "Health, setup and state of the installation.",
     "analytics": "Analytics, experiments, reviews and changes on evidence.",
 }
-_RESPONSE = "Problem"
+_RESPONSE, _RESPONSE_OF_CLIENTS = "Problem", "OpenAiError"
+_OF_CLIENTS = "/v1/"
+"""How paths for clients of OpenAI's API begin, whose errors have its form."""
+
+_ERROR_OF_CLIENTS = {
+    "description": "An error as OpenAI's API has it: what went wrong, and what to do.",
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["message", "type", "param", "code"],
+            "properties": {
+                "message": {"type": "string"},
+                "type": {"type": "string"},
+                "param": {"type": ["string", "null"]},
+                "code": {"type": ["string", "null"]},
+            },
+        }
+    },
+}
 _UNDESCRIBED = "Successful Response"
 """FastAPI's description of a response that a route does not describe itself."""
 
@@ -64,20 +85,25 @@ def openapi_document_of_http_routes(app: FastAPI) -> dict[str, Any]:
     defined = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     components["schemas"].update(defined.pop("$defs", {}))
     components["schemas"]["Problem"] = defined
+    components["schemas"][_RESPONSE_OF_CLIENTS] = _ERROR_OF_CLIENTS
     for name, schema in components["schemas"].items():
         if name.startswith("Page_"):
             # A generic model has no docstring of its own.
             schema["description"] = Page.__doc__
-    reference = {"$ref": "#/components/schemas/Problem"}
     components["responses"] = {
-        _RESPONSE: {
-            "description": "Error (RFC 9457 problem document).",
-            "content": {MEDIA_TYPE: {"schema": reference}},
+        name: {
+            "description": description,
+            "content": {kind: {"schema": {"$ref": f"#/components/schemas/{name}"}}},
         }
+        for name, description, kind in (
+            (_RESPONSE, "Error (RFC 9457 problem document).", MEDIA_TYPE),
+            (_RESPONSE_OF_CLIENTS, "Error in the form of OpenAI's API.", "application/json"),
+        )
     }
     for path, operations in made["paths"].items():
+        response = _RESPONSE_OF_CLIENTS if path.startswith(_OF_CLIENTS) else _RESPONSE
         for operation in operations.values():
-            _with_problems(operation, may_fail=path != HEALTH)
+            _with_problems(operation, None if path == HEALTH else response)
             _with_summary(operation)
             _with_results(operation, components["schemas"])
     return made
@@ -93,11 +119,11 @@ def http_openapi_text(app: FastAPI) -> str:
     )
 
 
-def _with_problems(operation: dict[str, Any], *, may_fail: bool) -> None:
+def _with_problems(operation: dict[str, Any], response: str | None) -> None:
     responses = operation["responses"]
     responses.pop("422", None)
-    if may_fail:
-        responses["default"] = {"$ref": f"#/components/responses/{_RESPONSE}"}
+    if response is not None:
+        responses["default"] = {"$ref": f"#/components/responses/{response}"}
 
 
 def _with_summary(operation: dict[str, Any]) -> None:

@@ -1,0 +1,109 @@
+"""What a turn answered, as a chat completion needs it: words, tokens, or the reason for none."""
+
+from fastapi.concurrency import run_in_threadpool
+
+from opencrab.domain.conversation.message import LineKind
+from opencrab.domain.errors import Conflict, Exhausted, OpenCrabError, Unavailable
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import ModelResult
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.value import Language
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.conversation.replies import Replies, wait_for_session_replies
+from opencrab.gateways.rest.http.dependencies import RestContext
+from opencrab.gateways.rest.insight.turn_outcome import (
+    TurnErrorType,
+    TurnErrorView,
+    insight_turn_outcome,
+)
+from opencrab.gateways.rest.openai.messages import ChatUsage
+
+ANSWER_SECONDS = 600
+"""The longest wait for an answer: that of OpenAI's own clients."""
+
+
+class CompletionAnswer:
+    """The answer of one turn, as far as `replies` has read it."""
+
+    def __init__(self, runtime: Runtime, replies: Replies, language: Language) -> None:
+        self.runtime = runtime
+        self.replies = replies
+        self._language = language
+
+    @property
+    def turn(self) -> Turn:
+        """The turn, as it was last read."""
+        return self.replies.turns[0]
+
+    @property
+    def completion_id(self) -> str:
+        """The id of the completion, which names the turn."""
+        return f"chatcmpl-{self.turn.id}"
+
+    @property
+    def created(self) -> int:
+        """When the turn was admitted, in seconds since 1970."""
+        return int(self.turn.created_at.timestamp())
+
+    @property
+    def is_settled(self) -> bool:
+        """True if nothing more comes unless a human acts."""
+        return self.turn.status not in {TurnStatus.QUEUED, TurnStatus.RUNNING}
+
+    @property
+    def text(self) -> str:
+        """All that was said, and what the agent waits for."""
+        return "\n\n".join(line.text for line in self.replies.lines)
+
+    def require_answered(self) -> None:
+        """Raise the reason why the turn ended without an answer; an agent may choose silence."""
+        error = self.error()
+        if error is not None:
+            raise error
+
+    def error(self) -> OpenCrabError | None:
+        """Return why the turn brought no answer; None if it did, or chose silence."""
+        if not self.is_settled:
+            return Unavailable(
+                "the agent has not answered yet",
+                cure="send the same request again: it waits for the same answer",
+            )
+        if any(line.kind is LineKind.SPEECH for line in self.replies.lines):
+            return None
+        outcome = insight_turn_outcome(self.runtime.home.journal, self.turn, self._language)
+        return None if outcome.error is None else _error(outcome.error)
+
+    def usage(self) -> ChatUsage:
+        """Add up the tokens of the turn's model calls."""
+        records = self.runtime.home.journal.load(self.turn.id).records
+        return ChatUsage.of(
+            used
+            for record in records
+            if isinstance(record, ModelResult) and (used := _used(record)) is not None
+        )
+
+
+async def wait_for_chat_completion(api: RestContext, answer: CompletionAnswer) -> None:
+    """Wait until a turn is settled; ends early when the request must end."""
+    seconds = api.capped_wait(ANSWER_SECONDS) or ANSWER_SECONDS
+    replies = answer.replies
+    async with api.watch.watching(answer.turn.session_id, settled=True) as next_change:
+        # How the turns are now, as a change before this is not noticed any more.
+        await run_in_threadpool(replies.look)
+        await wait_for_session_replies(replies, next_change, seconds, lambda: True)
+
+
+def _used(result: ModelResult) -> Usage | None:
+    return result.answer.usage if result.answer is not None else result.usage
+
+
+def _error(found: TurnErrorView) -> OpenCrabError:
+    match found.type:
+        case TurnErrorType.EXHAUSTED:
+            return Exhausted(found.message, cure=found.cure)
+        case TurnErrorType.FROZEN | TurnErrorType.STOPPED:
+            return Conflict(found.message, cure=found.cure)
+        case _:
+            fault = found.fault or Fault.SERVER_ERROR
+            return ModelCallFailed(found.message, fault, cure=found.cure)

@@ -1,0 +1,132 @@
+"""Streamed chat completions: an agent's words as chunks, while its model still speaks.
+
+What was sent cannot be taken back. Words that the journal's line does not begin with, since another
+model took over, stay; the line follows them whole.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any
+
+from fastapi.concurrency import run_in_threadpool
+
+from opencrab.domain.conversation.message import Line
+from opencrab.gateways.rest.http.event_stream import HEARTBEAT_SECONDS
+from opencrab.gateways.rest.http.polling import Watch
+from opencrab.gateways.rest.http.problem import http_problem
+from opencrab.gateways.rest.openai.answer import CompletionAnswer
+from opencrab.gateways.rest.openai.errors import openai_error_of_problem
+from opencrab.ports.conversation.answers import AnswerPart
+
+_GAP = "\n\n"
+_END = "data: [DONE]\n\n"
+
+
+class CompletionStream:
+    """The chunks of one answer; with `usage` the last one has its tokens."""
+
+    def __init__(self, answer: CompletionAnswer, model: str, *, usage: bool) -> None:
+        self._answer = answer
+        self._model = model
+        self._usage = usage
+        self._shown: dict[int, str] = {}
+        self._told = 0
+        self._has_spoken = False
+        turn_id = answer.turn.id
+        session_id, agent_id = answer.turn.session_id, answer.turn.agent_id
+        self._turn_id = turn_id
+        self._parts = answer.runtime.answers.follow(
+            lambda session, agent: (session, agent) == (session_id, agent_id)
+        )
+
+    async def events(self, watch: Watch, seconds: float) -> AsyncGenerator[str, None]:
+        """Stream the answer as server-sent events; it ends with an error if there is none."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        yield self._chunk({"role": "assistant", "content": ""})
+        async with watch.watching(self._answer.turn.session_id) as next_change:
+            ending = False
+            while True:
+                news = await run_in_threadpool(self._news)
+                for words in news:
+                    yield self._chunk({"content": words})
+                if ending or self._answer.is_settled or loop.time() >= deadline:
+                    break
+                if not news:
+                    yield ": still here\n\n"
+                left = min(HEARTBEAT_SECONDS, deadline - loop.time())
+                ending = bool(await next_change(max(left, 0.0)))
+        for event in await run_in_threadpool(self._last):
+            yield event
+
+    async def events_of_complete_answer(self) -> AsyncGenerator[str, None]:
+        """Stream an answer that is complete."""
+        yield self._chunk({"role": "assistant", "content": self._answer.text})
+        for event in await run_in_threadpool(self._last):
+            yield event
+
+    def _news(self) -> list[str]:
+        """Read what is new, and return the words that were not sent yet."""
+        replies = self._answer.replies
+        replies.look()
+        replies.read()
+        parts = [part for part in self._parts.take() if part.turn_id == self._turn_id]
+        lines, self._told = replies.lines[self._told :], len(replies.lines)
+        return [
+            words for words in (*map(self._of_part, parts), *map(self._of_line, lines)) if words
+        ]
+
+    def _of_part(self, part: AnswerPart) -> str:
+        if part.starts_over:
+            self._shown.pop(part.n, None)
+        if not part.text:
+            return ""
+        begins = part.n not in self._shown
+        self._shown[part.n] = self._shown.get(part.n, "") + part.text
+        return self._spaced(part.text) if begins else part.text
+
+    def _of_line(self, line: Line) -> str:
+        """Return the words of a line that its parts did not have."""
+        for n, shown in self._shown.items():
+            if shown and line.text.startswith(shown.strip()):
+                del self._shown[n]
+                return line.text[len(shown.strip()) :] if shown.strip() != line.text else ""
+        return self._spaced(line.text)
+
+    def _spaced(self, words: str) -> str:
+        """Return words that begin a message, apart from the one before."""
+        spaced = _GAP + words if self._has_spoken else words
+        self._has_spoken = True
+        return spaced
+
+    def _last(self) -> list[str]:
+        return list(self._ending())
+
+    def _ending(self) -> Iterator[str]:
+        error = self._answer.error()
+        if error is not None:
+            yield _event(openai_error_of_problem(http_problem(error)))
+            return
+        yield self._chunk({}, "stop")
+        if self._usage:
+            usage = self._answer.usage().model_dump()
+            yield _event(self._told_of({"choices": [], "usage": usage}))
+        yield _END
+
+    def _chunk(self, delta: dict[str, str], finish: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return _event(self._told_of({"choices": [choice]}))
+
+    def _told_of(self, more: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "id": self._answer.completion_id,
+            "object": "chat.completion.chunk",
+            "created": self._answer.created,
+            "model": self._model,
+            **more,
+        }
+
+
+def _event(value: dict[str, Any]) -> str:
+    return f"data: {json.dumps(value, ensure_ascii=False)}\n\n"

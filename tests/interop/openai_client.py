@@ -1,0 +1,64 @@
+"""What OpenAI's own Python client does with a running OpenCrab, in an environment of its own.
+
+Writes one JSON object for each step. With a text as third argument it only streams the answer to
+that, and tells its words as they arrive.
+"""
+
+import json
+import sys
+from typing import Any
+
+import openai
+
+URL, KEY = sys.argv[1:3]
+client = openai.OpenAI(base_url=f"{URL}/v1", api_key=KEY, timeout=60)
+
+
+def tell(**step: Any) -> None:
+    sys.stdout.write(f"{json.dumps(step, ensure_ascii=False)}\n")
+    sys.stdout.flush()
+
+
+def stream(text: str) -> None:
+    chunks = client.chat.completions.create(
+        model="蟹",
+        messages=[{"role": "user", "content": text}],
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    for chunk in chunks:
+        for choice in chunk.choices:
+            if choice.delta.content:
+                tell(words=choice.delta.content)
+        if chunk.usage is not None:
+            tell(total=chunk.usage.total_tokens)
+
+
+def whole() -> None:
+    tell(models=[model.id for model in client.models.list()])
+    messages: list[Any] = []
+    for text in ("say 潮が満ちました", "say the tide is out"):
+        messages.append({"role": "user", "content": text})
+        answer = client.chat.completions.with_raw_response.create(
+            model="蟹", messages=messages, temperature=0.2, max_tokens=100, user="花"
+        )
+        message = answer.parse().choices[0].message
+        messages.append({"role": "assistant", "content": message.content})
+        tell(said=message.content, session=answer.headers["X-OpenCrab-Session"])
+    stream("say 波🦀 and foam")
+    for wrong in ({"model": "nobody"}, {"n": 3}):
+        asked: dict[str, Any] = {"model": "蟹", "messages": [{"role": "user", "content": "x"}]}
+        try:
+            client.chat.completions.create(**{**asked, **wrong})
+        except openai.APIStatusError as error:
+            tell(error=type(error).__name__, code=error.code, param=error.param)
+    try:
+        openai.OpenAI(base_url=f"{URL}/v1", api_key="wrong").models.list()
+    except openai.AuthenticationError as error:
+        tell(error=type(error).__name__, code=error.code)
+
+
+if len(sys.argv) > 3:
+    stream(sys.argv[3])
+else:
+    whole()

@@ -1,0 +1,62 @@
+"""OpenAI's own Python client talks to a running OpenCrab."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.local.test_flow import Speaker
+from tests.llama.fixture import sdk
+from tests.running import KEY, server
+from tests.unit.adapters.providers.dripping import listening
+
+__all__ = ["sdk"]
+
+CLIENT = Path(__file__).with_name("openai_client.py")
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def steps(sdk: Path, port: int, *more: str) -> Iterator[dict[str, Any]]:
+    """What the client tells, as it tells it."""
+    command = [str(sdk), str(CLIENT), f"http://127.0.0.1:{port}", KEY, *more]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for row in process.stdout:
+            yield json.loads(row)
+    assert process.returncode == 0
+
+
+def test_it_lists_talks_streams_and_reads_errors(sdk: Path, tmp_path: Path) -> None:
+    with server(tmp_path / "data") as running:
+        running.call("POST", "/agents", {"name": "蟹", "language": "ja"})
+        told = list(steps(sdk, running.port))
+    models, first, second, *streamed = told
+    assert models == {"models": ["蟹"]}
+    assert first["said"] == "潮が満ちました"
+    assert second == {"said": "the tide is out", "session": first["session"]}
+    assert "".join(each.get("words", "") for each in streamed) == "波🦀 and foam"
+    assert [each["total"] > 0 for each in streamed if "total" in each] == [True]
+    assert [each for each in streamed if "error" in each] == [
+        {"error": "NotFoundError", "code": "not-found", "param": "model"},
+        {"error": "UnprocessableEntityError", "code": "invalid", "param": "n"},
+        {"error": "AuthenticationError", "code": "unauthenticated"},
+    ]
+
+
+def test_words_arrive_while_the_model_still_speaks(sdk: Path, tmp_path: Path) -> None:
+    speaker = Speaker()
+    with listening(speaker) as vendor:
+        more = {"OPENCRAB_LLM__PROVIDERS__VLLM__BASE_URL": f"{vendor.url}/v1"}
+        with server(tmp_path / "data", more=more) as running:
+            running.call("POST", "/agents", {"name": "蟹", "model": "vllm:slow"})
+            said = ""
+            for step in steps(sdk, running.port, "こんにちは"):
+                said += step.get("words", "")
+                if "みっつ🦀" in said:
+                    speaker.goes_on.set()
+        speaker.hung_up.set()
+    assert said == "ひとつ two みっつ🦀 end"

@@ -1,0 +1,163 @@
+"""A client's conversation goes on in one session, whatever dies in between."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.client_transcript import (
+    ClientTranscript,
+    TranscriptLine,
+    TranscriptSpeaker,
+)
+from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.errors import Conflict, TooLarge, Unavailable
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.conversation.client_conversation import ClientConversation
+from opencrab.ports.turn.journal import TurnChange
+from tests.unit.engine.known_world import World
+
+
+def transcript(*texts: str, instructions: str = "") -> ClientTranscript:
+    """Texts of the user and the assistant by turns."""
+    roles = (TranscriptSpeaker.USER, TranscriptSpeaker.ASSISTANT)
+    lines = (TranscriptLine(role=roles[place % 2], text=text) for place, text in enumerate(texts))
+    return ClientTranscript(lines=tuple(lines), instructions=instructions)
+
+
+def message_of(_session: Session, source_id: str, text: str) -> Message:
+    return Message(
+        source=Source.REST,
+        source_id=source_id,
+        principal_id="owner",
+        sender=Sender(id="owner", name="太郎"),
+        authority=Authority.OWNER,
+        parts=(TextPart(text=text),),
+    )
+
+
+def conversations(world: World) -> ClientConversation:
+    profile = world.runtime.home.agents.get("mika")
+    return ClientConversation(world.runtime, "owner", Source.REST, profile)
+
+
+def ask(world: World, *texts: str, key: str | None = None, instructions: str = "") -> Turn:
+    made = transcript(*texts, instructions=instructions)
+    (turn,) = conversations(world).admit(made, message_of, key=key)
+    return turn
+
+
+def end(world: World, turn: Turn) -> None:
+    held = world.claimed(turn)
+    ended = held.replaced(status=TurnStatus.COMPLETED, ended_at=world.clock.now())
+    world.runtime.home.journal.commit(TurnChange(turn=ended, expected=held.sequence))
+
+
+def told(world: World, turn: Turn) -> list[str]:
+    return [line.text for line in world.runtime.home.journal.lines(turn.session_id)]
+
+
+@pytest.mark.parametrize(
+    ("first", "answer", "then"), [("潮は?", "満潮です", "次は?"), ("a", "b", "c")]
+)
+def test_it_goes_on_and_branches_where_the_client_went_back(
+    world: World, first: str, answer: str, then: str
+) -> None:
+    opened = ask(world, first)
+    second = ask(world, first, answer, then)
+    assert second.session_id == opened.session_id
+    assert told(world, second) == [first, then]
+    other = ask(world, first, answer, "別")
+    assert other.session_id != opened.session_id
+    (quoted,) = told(world, other)
+    assert quoted.endswith("別")
+    assert first in quoted
+    assert answer in quoted
+
+
+def test_a_session_that_ended_or_is_unknown_is_not_gone_on_with(world: World) -> None:
+    opened = ask(world, "a")
+    world.runtime.home.sessions.end(opened.session_id, world.clock.now())
+    assert ask(world, "a", "b", "c").session_id != opened.session_id
+    assert len(told(world, ask(world, "x", "y", "z"))) == 1
+
+
+def test_a_repeat_joins_the_turn_that_runs_and_asks_anew_after_it(world: World) -> None:
+    first = ask(world, "a")
+    assert ask(world, "a").id == first.id
+    end(world, first)
+    anew = ask(world, "a")
+    assert anew.id != first.id
+    # Whoever was told to ask again gets the answer, once.
+    conversations(world).expect_repeat(transcript("a"))
+    end(world, anew)
+    assert ask(world, "a").id == anew.id
+    assert ask(world, "a").id != anew.id
+
+
+def test_a_key_stands_for_one_request(world: World) -> None:
+    first = ask(world, "a", key="k")
+    end(world, first)
+    assert ask(world, "a", key="k").id == first.id
+    assert ask(world, "a", key="l").id != first.id
+    with pytest.raises(Conflict):
+        ask(world, "b", key="k")
+
+
+def test_instructions_that_leave_no_room_are_refused(world: World) -> None:
+    with pytest.raises(TooLarge, match="system message"):
+        ask(world, "a", instructions="x" * 65_000)
+    assert told(world, ask(world, "a", instructions="短く"))[0].startswith("[")
+
+
+@dataclass
+class Dying:
+    """A store whose n-th call fails, after it was done or before."""
+
+    inner: Any
+    left: list[int]
+    after: bool
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        found = getattr(self.inner, name)
+        if not callable(found):
+            return found  # type: ignore[no-any-return]
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            self.left[0] -= 1
+            if self.left[0] == 0 and not self.after:
+                raise Unavailable("died")
+            result = found(*arguments, **named)
+            if self.left[0] == 0:
+                raise Unavailable("died")
+            return result
+
+        return call
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_death_at_any_call_of_a_store_admits_the_message_once(world: World, after: bool) -> None:  # noqa: FBT001
+    home, deaths = world.runtime.home, 0
+    for place in range(1, 40):
+        text = f"海 {place}"
+        left = [place]
+        parts: dict[str, Any] = {
+            name: Dying(getattr(home, name), left, after)
+            for name in ("facts", "sessions", "journal")
+        }
+        broken = replace(world, runtime=replace(world.runtime, home=replace(home, **parts)))
+        try:
+            ask(broken, text)
+        except Unavailable:
+            deaths += 1
+        turn = ask(world, text)
+        assert told(world, turn) == [text]
+        assert ask(world, text).id == turn.id
+        if left[0] > 0:
+            break
+    assert deaths > 3
+    sessions = home.sessions.page(after=None, limit=200)
+    assert sum(len(home.journal.lines(each.id)) for each in sessions) == place
