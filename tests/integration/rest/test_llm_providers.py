@@ -30,6 +30,7 @@ def test_providers_are_listed_with_what_they_lack_and_without_keys(house: House)
         "ready": False,
         "problem": "",
         "cure": "",
+        "added": False,
     }
 
 

@@ -297,10 +297,10 @@ def require_seats_left_in_session(count: int) -> None:
 
 
 def _count_turn(session: Session, change: SessionChange, now: datetime) -> Session:
-    turn_number = session.turn_number + 1
+    turn_number, discusses = session.turn_number + 1, session.discusses
     speeches = session.speeches + (change.spoke_at is not None)
     participants = tuple(
-        _after(participant, change, turn_number, speeches, stays_done=session.discusses)
+        _after(participant, change, turn_number, speeches, stays_done=discusses)
         if participant.agent_id == change.agent_id
         else participant
         for participant in session.participants
@@ -314,7 +314,7 @@ def _count_turn(session: Session, change: SessionChange, now: datetime) -> Sessi
         updated_at=now,
         unanswered=messages_left_unanswered(session.unanswered, change.turn_id),
     )
-    return _update_discussion(counted, change) if session.discusses else counted
+    return _update_discussion(counted, change) if discusses else counted
 
 
 def _update_discussion(session: Session, change: SessionChange) -> Session:
@@ -349,9 +349,10 @@ def _ending(session: Session, change: SessionChange, earlier: tuple[Marks, ...])
     """Return the first reason that holds for ending the session after a counted turn, or None."""
     able = sum(each.role != OBSERVER for each in session.participants)
     most, quorum, budget = session.max_turns, session.quorum, session.budget_micro_usd
-    unasked = session.discusses and change.heard is None
+    discusses = session.discusses
+    unasked = discusses and change.heard is None
     reasons = {
-        Ending.DONE: session.discusses and 0 < able == session.done_count,
+        Ending.DONE: discusses and 0 < able == session.done_count,
         Ending.QUORUM: quorum is not None and session.done_count >= quorum,
         Ending.MAX_TURNS: most is not None and session.turn_number >= most,
         Ending.BUDGET: budget is not None and session.spent_micro_usd >= budget,
