@@ -83,7 +83,7 @@ money: .venv/.dev ## Look for a cent beyond the budget
 	@$(BIN)/python -m tests.money.simulate $(ARGS)
 
 # Turns by the thousand on a table in memory, in time of its own; some minutes.
-scale: .venv/.dev ## Simulate turns that meet at one budget, before and after leases
+scale: .venv/.dev ## Simulate turns that meet at one budget, and what waits for the sweep
 	@$(BIN)/python -m tests.scale.run $(ARGS)
 
 # Any action, any arguments, any order. 50,000 steps and the seeded bugs take some minutes.
