@@ -130,8 +130,8 @@ MUTANTS = (
     Mutant(
         id="act-condition-lost",
         module="opencrab.engine.turn.act",
-        old="_run(work, ready, intent.prepared, repeats=True)",
-        new="_run(work, ready, _prepare(work, ready), repeats=True)",
+        old="_run(work, ready, prepared, repeats=repeats)",
+        new="_run(work, ready, _prepare(work, ready) if repeats else prepared, repeats=repeats)",
         fault="after a crash a keyed action runs under a new condition and overwrites newer work",
     ),
     Mutant(
