@@ -70,3 +70,16 @@ def test_nothing_of_the_indexer_is_dead(stack: Stack) -> None:
     given = {"QueueUrl": stack.outputs["BackgroundDeadQueueUrl"], "AttributeNames": [name]}
     attributes = stack.emulator.client("sqs").get_queue_attributes(**given)["Attributes"]
     assert attributes[name] == "0"
+
+
+def test_what_waits_for_a_summary_is_taken_by_the_schedule(stack: Stack) -> None:
+    # Of a turn that nobody knows: it is buried with its reason, which needs no model.
+    body = '{"v":1,"turn":"no-such-turn"}'
+    stack.emulator.client("sqs").send_message(
+        QueueUrl=stack.outputs["CompactionsQueueUrl"],
+        MessageBody=body,
+        MessageGroupId="g",
+        MessageDeduplicationId="d",
+    )
+    letter = stack.dead_letter("CompactionsDeadQueueUrl", body, 150)
+    assert "no-such-turn" in str(letter["MessageAttributes"])

@@ -15,7 +15,7 @@ def test_a_skill_is_added_listed_and_retired(house: House) -> None:
     assert known[name] == "active"
     assert known["workspace-management"] == "active"
     assert house.run("skills", "retire", "さくら", name, LANG="ja_JP.UTF-8").out == (
-        f"{name}: 使用停止\n"
+        f"具体例 ({name}): 使用停止\n"
     )
     tried = ("add", "さくら", "summing", "--description", "d", "--text", "t", "--trial")
     assert house.run("skills", *tried).out == "added summing (on trial)\n"
