@@ -16,6 +16,7 @@ from opencrab.domain.learning.bandit import (
     is_learned_quality_below,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
+from opencrab.domain.learning.worth_model import WorthBelief
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 
@@ -37,7 +38,11 @@ def arm(
         turns=n + failed,
         failed=failed,
     )
-    return BanditArm(model=name, name=f"v:{name}", evidence=evidence, price=cost)
+    counted = evidence.value_sums
+    precision = 0.14**-2 + counted.n / 0.4**2
+    mean = (0.55 * 0.14**-2 + counted.total / 0.4**2) / precision
+    belief = WorthBelief(mean, precision**-0.5)
+    return BanditArm(model=name, name=f"v:{name}", evidence=evidence, price=cost, belief=belief)
 
 
 SMALL, SMART, BEST = arm("small", 0.6, 100), arm("smart", 0.8, 1_000), arm("best", 0.9, 10_000)

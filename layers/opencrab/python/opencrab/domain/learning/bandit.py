@@ -11,12 +11,12 @@ from math import sqrt
 from pydantic import Field
 
 from opencrab.domain.learning.evidence import ModelEvidence
+from opencrab.domain.learning.worth_model import WorthBelief
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.statistics.confidence import (
     Estimate,
     MomentSums,
     combine_estimates,
-    estimate_mean,
 )
 from opencrab.domain.statistics.seeded_random import SeededRandom
 from opencrab.domain.value import Value
@@ -43,25 +43,28 @@ other."""
 SPENT = 0.95
 """The share of a day's budget that is planned; the rest is for days with more turns."""
 
-_PRIOR, _STEPS, _SMALL, _TWO = 2.0, 60, 0.002, 2
+_STEPS, _SMALL, _TWO = 60, 0.002, 2
 _DEAREST, _CHEAPEST = 1e7, 1e-12
-UNKNOWN = Estimate(n=0, mean=0.5, low=0.0, high=1.0)
-"""The estimate for a model without turns."""
+UNKNOWN = WorthBelief(0.55, 0.14)
+"""The belief about a model without turns."""
+
+SCALE = 0.5
+"""The factor of the posterior's standard deviation in draws: half of the doubt finds a better model
+nearly as soon, at half of the cost."""
 
 
 class BanditArm(Value):
     """A model that may be chosen, by alias and name, with its evidence.
 
     `price` is the expected cost of a turn (micro-dollars), used if no turn has shown it; if both
-    are missing the model is not used. `graded` is what calibrated self-given grades add
-    (`calibration.calibration_sums`).
+    are missing the model is not used. `belief` is what the worth model believes of its quality.
     """
 
     model: str
     name: str
     evidence: ModelEvidence = ModelEvidence()
     price: float | None = None
-    graded: MomentSums = MomentSums()
+    belief: WorthBelief = UNKNOWN
 
     @property
     def cost(self) -> float | None:
@@ -144,10 +147,14 @@ class _Table:
         self._by_quality = float(
             aim.goal in {OptimizationGoal.MAXIMIZE_QUALITY, OptimizationGoal.BALANCE}
         )
-        shapes = [_shape(each.quality + each.graded) for each in self.arms]
-        chance = SeededRandom(seed)
-        self._means = self._values([a / (a + b) for a, b in shapes])
-        self._draws = [self._values([chance.beta(a, b) for a, b in shapes]) for _ in range(DRAWS)]
+        beliefs, chance = [each.belief for each in self.arms], SeededRandom(seed)
+        self._means = self._values([each.mean for each in beliefs])
+        # Without exploration the whole doubt counts, as nothing else would find a wrong choice out.
+        scale = SCALE if aim.explore > 0 else 1.0
+        self._draws = [
+            self._values([each.mean + scale * each.sd * chance.normal() for each in beliefs])
+            for _ in range(DRAWS)
+        ]
 
     def best(self, price: float) -> int:
         """Return the best arm at a price on money, of those with enough data."""
@@ -312,9 +319,7 @@ def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[BanditMix | None,
     return BanditMix(
         weights={arm.model: weight for weight, arm in known},
         best=tuple(table.arms[arm].model for arm in sorted(best)),
-        quality=combine_estimates(
-            [(each, estimate_mean(arm.quality) or UNKNOWN) for each, arm in known]
-        ),
+        quality=combine_estimates([(each, _estimate(arm)) for each, arm in known]),
         cost_micro_usd=costs,
         latency_ms=_mean_latency(known),
         reason=plan.word,
@@ -372,13 +377,11 @@ def _now(subject: BanditSubject) -> float:
     return subject.turns_a_day * sum(current)
 
 
-def _shape(quality: MomentSums) -> tuple[float, float]:
-    """Fit a Beta distribution to the moments of the data, with the prior Beta(1, 1)."""
-    weight = quality.n + _PRIOR
-    mean = min(max((quality.total + _PRIOR / 2) / weight, 0.001), 0.999)
-    spread = max(quality.variance, 1e-4) / (weight + 1)
-    size = max(mean * (1 - mean) / spread - 1, _PRIOR)
-    return mean * size, (1 - mean) * size
+def _estimate(arm: BanditArm) -> Estimate:
+    """Return what is believed of an arm's quality, with the 95 % credible interval."""
+    mean = min(max(arm.belief.mean, 0.0), 1.0)
+    low, high = (min(max(each, 0.0), 1.0) for each in arm.belief.limits)
+    return Estimate(n=arm.quality.n, mean=mean, low=low, high=high)
 
 
 def _latency(arm: BanditArm) -> float | None:

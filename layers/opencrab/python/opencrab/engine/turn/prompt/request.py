@@ -15,7 +15,6 @@ from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import TooLarge
-from opencrab.domain.learning.signals import draw_learned_skill_holdouts
 from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
@@ -50,6 +49,7 @@ from opencrab.engine.turn.prompt.system_text import (
     system_prompt_text,
     volatile_prompt_text,
 )
+from opencrab.engine.turn.prompt.withheld import withheld_skills
 from opencrab.engine.turn.prompt_cache import EarlierHistory, KnownWorld, MessageGroup, Shown
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import (
@@ -219,11 +219,8 @@ def _find_skills(work: TurnWork) -> None:
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:
-        percent = work.runtime.rules.trials.skill_percent
-        resting = draw_learned_skill_holdouts(work.profile.mind, work.turn.id, percent)
-        # A skill that was shipped since under the name of one on trial is not on trial.
-        resting = frozenset(name for name in resting if shipped.find(name) is None)
         fit = fitting_skills(skills, about)
+        resting = withheld_skills(work, fit)
         prompt.skills = tuple(name for name in fit if name not in resting)
         prompt.skills_held = tuple(name for name in fit if name in resting)
     # A turn that continues may have more listeners than at its first call.
