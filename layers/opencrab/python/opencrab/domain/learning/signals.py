@@ -149,6 +149,15 @@ class SkillHoldouts(Value):
         return known.get(task_type, known.get("", UNTRIED))
 
 
+def withheld_percent(holdouts: SkillHoldouts | None, skill: str, most: int) -> int:
+    """Return the percentage of the turns that it fits from which a skill on trial is withheld.
+
+    Over all types of task, and at most `most`.
+    """
+    known = holdouts or SkillHoldouts(at=_NO_NIGHT)
+    return min(round(_HUNDRED * known.share(skill, "", on_trial=True)), most)
+
+
 def learned_skill_pin(name: str) -> str:
     """Return the text that pins a skill in the agent state."""
     return f"skill:{name}"

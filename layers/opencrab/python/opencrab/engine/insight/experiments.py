@@ -22,7 +22,7 @@ from opencrab.domain.learning.change import (
     learning_holdout_percent,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
-from opencrab.domain.learning.signals import SkillHoldouts
+from opencrab.domain.learning.signals import SkillHoldouts, withheld_percent
 from opencrab.domain.learning.treatment_effect import (
     skill_trial_verdict,
     trial_effects_of_skill,
@@ -280,7 +280,8 @@ class _Table:
         trials = self.runtime.rules.trials
         subject = LearnedSubject(kind=AdjustmentKind.SKILL, name=skill.name)
         found = trial_effects_of_skill(self.posterior, self.known.evidence, skill.name)
-        shown = analytics_of_skill(skill, found, self.mind, trials)
+        percent = withheld_percent(self.holdouts, skill.name, trials.skill_percent)
+        shown = analytics_of_skill(skill, found, self.mind, trials, percent)
         says, why, only = skill_trial_verdict(found, trials)
         return Experiment(
             subject=_experiment_address(subject),
@@ -294,15 +295,9 @@ class _Table:
             trial=shown.trial,
             verdict=says.value,
             reason=why,
-            withheld_percent=0 if skill.waits else self._withheld(skill.name),
+            withheld_percent=0 if skill.waits else percent,
             decisions=self._decisions(subject),
         )
-
-    def _withheld(self, name: str) -> int:
-        """Return the percentage of fitting turns that go without a skill on trial."""
-        known = self.holdouts or SkillHoldouts(at=self.runtime.clock.now())
-        share = known.share(name, "", on_trial=True)
-        return min(round(100 * share), self.runtime.rules.trials.skill_percent)
 
     def _asked(self, mix: Mix, alias: str) -> MixedModel:
         name = model_name_for_evidence(self.runtime.models, alias)

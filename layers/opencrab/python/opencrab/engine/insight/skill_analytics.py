@@ -14,7 +14,7 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
 )
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.signals import learned_skill_pin
+from opencrab.domain.learning.signals import learned_skill_pin, withheld_percent
 from opencrab.domain.learning.treatment_effect import SkillEffect, trial_effects_of_skill
 from opencrab.domain.learning.worth_model import WorthPosterior
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
@@ -28,6 +28,7 @@ from opencrab.engine.learning.measures import (
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_current_learning_data
+from opencrab.ports.skills import load_skill_holdouts
 
 MOST_CHANGES = 500
 """Most changes that are read for the results by week, the newest."""
@@ -96,10 +97,14 @@ def skill_analytics(runtime: Runtime, agent_id: str) -> SkillAnalytics:
     kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
     page = facts.page(agent_id, ADJUSTMENT, limit=MOST_CHANGES, newest_first=True)
     learned = load_current_learning_data(facts, agent_id, now, text_times_of_skills(kept))
-    posterior = WorthPosterior(learned.worths)
+    posterior, holdouts = WorthPosterior(learned.worths), load_skill_holdouts(facts, agent_id)
     measured = [
         analytics_of_skill(
-            skill, trial_effects_of_skill(posterior, learned.evidence, skill.name), mind, trials
+            skill,
+            trial_effects_of_skill(posterior, learned.evidence, skill.name),
+            mind,
+            trials,
+            withheld_percent(holdouts, skill.name, trials.skill_percent),
         )
         for skill in kept
     ]
@@ -118,8 +123,12 @@ def analytics_of_skill(
     found: Sequence[SkillEffect],
     mind: AgentState,
     trials: TrialSettings,
+    percent: int,
 ) -> MeasuredSkill:
-    """Return the statistics of one acquired skill, with its effects as far as they are known."""
+    """Return the statistics of one acquired skill, with its effects as far as they are known.
+
+    `percent` is how often it is withheld on trial.
+    """
     whole = found[0] if found else None
     on_trial = skill.status is SkillStatus.CANDIDATE
     return MeasuredSkill(
@@ -133,18 +142,22 @@ def analytics_of_skill(
         created_at=skill.created_at,
         effect=learning_effect_in_points(whole),
         by_task={each.task_type: learning_effect_in_points(each) for each in found[1:]},
-        trial=_trial(skill, whole, mind, trials) if on_trial else None,
+        trial=_trial(skill, whole, mind, trials, percent) if on_trial else None,
     )
 
 
 def _trial(
-    skill: AcquiredSkill, effect: SkillEffect | None, mind: AgentState, trials: TrialSettings
+    skill: AcquiredSkill,
+    effect: SkillEffect | None,
+    mind: AgentState,
+    trials: TrialSettings,
+    percent: int,
 ) -> TrialOf:
     return TrialOf(
         turns=effect.turns if effect else 0,
         least_turns=trials.least_turns,
         most_turns=trials.most_turns,
-        withheld_percent=trials.skill_percent,
+        withheld_percent=percent,
         pinned=learned_skill_pin(skill.name) in mind.pinned,
     )
 

@@ -31,7 +31,6 @@ from opencrab.engine.skills.offering import (
 )
 from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
 from opencrab.engine.turn.prompt.attachments import prompt_trigger_with_attachments
-from opencrab.engine.turn.prompt.folders import prompt_mind_for_folders
 from opencrab.engine.turn.prompt.history import (
     earlier_prompt_history,
     prompt_call_arguments,
@@ -39,6 +38,7 @@ from opencrab.engine.turn.prompt.history import (
     prompt_history_tokens,
     prompt_reuse_seconds,
 )
+from opencrab.engine.turn.prompt.skills import prompt_mind_for_folders, withheld_skills
 from opencrab.engine.turn.prompt.surroundings import prompt_orientation_text
 from opencrab.engine.turn.prompt.system_text import (
     prompt_core_memories,
@@ -49,7 +49,6 @@ from opencrab.engine.turn.prompt.system_text import (
     system_prompt_text,
     volatile_prompt_text,
 )
-from opencrab.engine.turn.prompt.withheld import withheld_skills
 from opencrab.engine.turn.prompt_cache import EarlierHistory, KnownWorld, MessageGroup, Shown
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import (
@@ -220,7 +219,7 @@ def _find_skills(work: TurnWork) -> None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:
         fit = fitting_skills(skills, about)
-        resting = withheld_skills(work, fit)
+        resting = withheld_skills(work, fit) if work.profile.mind.skills else frozenset()
         prompt.skills = tuple(name for name in fit if name not in resting)
         prompt.skills_held = tuple(name for name in fit if name in resting)
     # A turn that continues may have more listeners than at its first call.
