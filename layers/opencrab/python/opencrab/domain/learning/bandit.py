@@ -25,7 +25,7 @@ DRAWS = 200
 MODELS = 20
 """The limit of models in a traffic split, the same as in `Mix`."""
 
-LEAST_JUDGED, LEAST_TRIED = 20, 10
+LEAST_JUDGED, LEAST_TRIED = 20, 3
 """Judged turns of a model before it can be preferred, without exploration and with it. With
 exploration a wrong choice is found out. Without it, two models need as many."""
 
@@ -44,6 +44,7 @@ SPENT = 0.95
 """The share of a day's budget that is planned; the rest is for days with more turns."""
 
 _STEPS, _SMALL, _TWO = 60, 0.002, 2
+_PARTS = (1.0, 0.5, 0.25, 0.1)
 _DEAREST, _CHEAPEST = 1e7, 1e-12
 UNKNOWN = WorthBelief(0.55, 0.14)
 """The belief about a model without turns."""
@@ -167,18 +168,6 @@ class _Table:
             wins[self._first(draw, price)] += 1
         return [each / DRAWS for each in wins]
 
-    def focused(self, shares: Sequence[float]) -> list[float]:
-        """Return the shares with those of all little-known arms given to one of them.
-
-        Arms explored one after the other are known sooner than all at once.
-        """
-        unknown = [arm for arm, share in enumerate(shares) if share and arm not in self._proven]
-        first = max(unknown, key=lambda arm: (self.arms[arm].quality.n, shares[arm]), default=None)
-        found = [0.0 if arm in unknown else share for arm, share in enumerate(shares)]
-        if first is not None:
-            found[first] = sum(shares[arm] for arm in unknown)
-        return found
-
     def is_sure(self, arm: int, price: float) -> bool:
         """Check whether an arm beats the present one in most draws (SURE), or the budget needs it.
 
@@ -246,13 +235,18 @@ def _plan_within_budget(tables: Mapping[str, _Table], budget: float) -> _Plan:
     """Compute a plan whose expected cost is within the budget, if there is one.
 
     First find the price on money at which the best arms are affordable, then give the arms that win
-    draws at this price their share, and take what that costs from the rest.
+    draws at this price their share, or the part of it that the budget allows, and take what that
+    costs from the rest.
     """
     nothing = {name: [0.0] * len(table.arms) for name, table in tables.items()}
     first = _affordable(tables, nothing, budget)
     tried = {name: _exploration_shares(table, first) for name, table in tables.items()}
-    plan = _affordable(tables, tried, budget)
-    return first if plan.word != "learned" else plan
+    for part in _PARTS:
+        less = {name: [part * each for each in shares] for name, shares in tried.items()}
+        plan = _affordable(tables, less, budget)
+        if plan.word == "learned":
+            return plan
+    return first
 
 
 def _affordable(
@@ -298,7 +292,7 @@ def _affordable(
 def _exploration_shares(table: _Table, plan: _Plan) -> list[float]:
     """Compute the shares of arms to explore: those that win draws without being the best."""
     best, shares = table.best(plan.price), table.shares(plan.price)
-    others = table.focused([0.0 if arm == best else share for arm, share in enumerate(shares)])
+    others = [0.0 if arm == best else share for arm, share in enumerate(shares)]
     whole = sum(others)
     scale = min(table.aim.explore / whole, 1.0) if whole else 0.0
     return [each * scale for each in others]

@@ -130,14 +130,16 @@ class ProductPolicy:
         return self.routing.aliases[alias], mix.weights[alias] / sum(mix.weights.values())
 
     def choose_skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
-        """Return the fitting skills, and those of them withheld; these are not replaced."""
-        live = (skill.name for skill in self.mind.skills)
-        fit = fitting_simulated_skills(self.world, asked, live, learned_skills_on_trial(self.mind))
+        """Return the fitting skills, and those withheld, whose places the next ones take."""
+        live = [skill.name for skill in self.mind.skills]
+        trying = learned_skills_on_trial(self.mind)
         resting = draw_learned_skill_holdouts(
             self.mind, self.holdouts, asked.id, TASK_TYPES[asked.task], self.trials.skill_percent
         )
+        fit = fitting_simulated_skills(self.world, asked, live, trying)
+        rest = [name for name in live if name not in resting]
         return (
-            [skill for skill in fit if skill.name not in resting],
+            fitting_simulated_skills(self.world, asked, rest, trying),
             [skill for skill in fit if skill.name in resting],
         )
 

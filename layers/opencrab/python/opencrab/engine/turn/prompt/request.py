@@ -199,8 +199,8 @@ def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
 def _find_skills(work: TurnWork) -> None:
     """Choose, once for a turn, the skills that its prompts list, and those that fit it.
 
-    Hash bucketing withholds some skills on trial, and no other skill takes such a place. What was
-    chosen for a turn's first model call holds for the whole turn, as far as its listeners may
+    Hash bucketing withholds some skills on trial; the next ones that fit take their places. What
+    was chosen for a turn's first model call holds for the whole turn, as far as its listeners may
     hear it.
     """
     prompt, agent, first = work.prompt, work.profile.agent, work.transcript.first_call
@@ -220,7 +220,7 @@ def _find_skills(work: TurnWork) -> None:
     else:
         fit = fitting_skills(skills, about)
         resting = withheld_skills(work, fit) if work.profile.mind.skills else frozenset()
-        prompt.skills = tuple(name for name in fit if name not in resting)
+        prompt.skills = fitting_skills([one for one in skills if one.name not in resting], about)
         prompt.skills_held = tuple(name for name in fit if name in resting)
     # A turn that continues may have more listeners than at its first call.
     texts = (
