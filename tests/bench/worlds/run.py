@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from opencrab.domain.learning.reward_model import RewardPosterior
 from opencrab.domain.learning.signals import ServedCalls
 from opencrab.domain.learning.treatment_effect import trial_effects_of_skill
-from opencrab.domain.learning.worth_model import WorthPosterior
 from opencrab.engine.simulation.learning.policies import SimulatedDay
 from opencrab.engine.simulation.learning.product import USE
 from opencrab.engine.simulation.learning.world import TASK_TYPES
@@ -126,7 +126,7 @@ def _judge(world: BenchWorld, ours: Ours, found: Lived) -> None:
         found.fates[f"{skill.kind}: {word}"] += 1
     if world.rules.logit:
         return
-    posterior = WorthPosterior(ours.policy.folded.worth_sums)
+    posterior = RewardPosterior(ours.policy.folded.reward_sums)
     trust = 1 - 2 * world.rules.inverted * _said_share(world)
     for skill in world.skills:
         effects = trial_effects_of_skill(posterior, ours.policy.evidence, skill.name)

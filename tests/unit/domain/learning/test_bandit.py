@@ -16,7 +16,7 @@ from opencrab.domain.learning.bandit import (
     is_learned_quality_below,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
-from opencrab.domain.learning.worth_model import WorthBelief
+from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 
@@ -41,7 +41,7 @@ def arm(
     counted = evidence.value_sums
     precision = 0.14**-2 + counted.n / 0.4**2
     mean = (0.55 * 0.14**-2 + counted.total / 0.4**2) / precision
-    belief = WorthBelief(mean, precision**-0.5)
+    belief = RewardBelief(mean, precision**-0.5)
     return BanditArm(model=name, name=f"v:{name}", evidence=evidence, price=cost, belief=belief)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from opencrab.domain.learning.evidence import TreatedAndControl
+from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.treatment_effect import (
     LEAST_WITHHELD,
@@ -13,7 +14,6 @@ from opencrab.domain.learning.treatment_effect import (
     skill_trial_verdict,
     withheld_share,
 )
-from opencrab.domain.learning.worth_model import WorthBelief
 from opencrab.domain.statistics.confidence import Estimate, MomentSums
 
 TRIALS = TrialSettings(least_turns=30, most_turns=600)
@@ -22,7 +22,7 @@ SURE, DOUBTFUL = 0.02, 0.08
 
 def effect(mean: float, sd: float = SURE, *, kind: str = "", turns: int = 100) -> SkillEffect:
     """An effect that is believed to be so."""
-    belief = WorthBelief(mean, sd)
+    belief = RewardBelief(mean, sd)
     low, high = belief.limits
     return SkillEffect(
         skill="s",
@@ -30,9 +30,9 @@ def effect(mean: float, sd: float = SURE, *, kind: str = "", turns: int = 100) -
         estimate=Estimate(n=turns, mean=mean, low=low, high=high),
         given=turns,
         helps=belief.positive,
-        useful=WorthBelief(mean - 0.05, sd).positive,
+        useful=RewardBelief(mean - 0.05, sd).positive,
         lost=belief.loss,
-        missed=WorthBelief(-mean, sd).loss,
+        missed=RewardBelief(-mean, sd).loss,
     )
 
 
@@ -76,7 +76,7 @@ def test_a_verdict_follows_from_what_a_wrong_one_would_lose(
 
 
 def test_what_may_help_is_seldom_withheld_and_what_seems_to_harm_nearly_always() -> None:
-    shares = [withheld_share(WorthBelief(mean, 0.1)) for mean in (0.2, 0.03, -0.03, -0.2)]
+    shares = [withheld_share(RewardBelief(mean, 0.1)) for mean in (0.2, 0.03, -0.03, -0.2)]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (LEAST_WITHHELD, MOST_WITHHELD)
     assert shares[1] < 0.1

@@ -10,9 +10,9 @@ from opencrab.domain.learning.aggregate import compute_learning_days
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.domain.learning.review_period import MADE_UP_DAYS, review_day_midnight
 from opencrab.domain.learning.reward import turn_feedback_opinions
+from opencrab.domain.learning.reward_model import NO_REWARDS, RewardSums
+from opencrab.domain.learning.reward_rows import CLOSED_REWARDS, ClosedRewards, KnownRewards
 from opencrab.domain.learning.signals import SIGNALS, TurnSignals, signals_id
-from opencrab.domain.learning.worth_model import NO_WORTHS, WorthSums
-from opencrab.domain.learning.worth_rows import CLOSED_WORTHS, ClosedWorths, KnownWorths
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
@@ -34,7 +34,7 @@ class StoredEvidence:
     evidence: Evidence
     open: dict[str, Evidence]
     as_of: str
-    worths: WorthSums = NO_WORTHS
+    worths: RewardSums = NO_REWARDS
 
 
 def load_learning_data(facts: Documents, agent_id: str) -> StoredEvidence:
@@ -70,9 +70,9 @@ def load_current_learning_data(
         day = ended.isoformat()
         known = {"grades": stored[day].grades} if day in stored else {}
         days[day] = of_day.evidence.replaced(**known)
-    closed = facts.get(agent_id, CLOSED_WORTHS, CLOSED_WORTHS) if standing.closed_to else None
-    worths = KnownWorths(
-        closed.read(ClosedWorths).with_texts(worded) if closed else None,
+    closed = facts.get(agent_id, CLOSED_REWARDS, CLOSED_REWARDS) if standing.closed_to else None
+    worths = KnownRewards(
+        closed.read(ClosedRewards).with_texts(worded) if closed else None,
         {day: each.worths for day, each in found.items()},
     )
     by_date = {date.fromisoformat(day): each for day, each in days.items()}

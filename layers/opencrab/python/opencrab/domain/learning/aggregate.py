@@ -23,6 +23,8 @@ from opencrab.domain.learning.reward import (
     turn_reward,
     turn_reward_weight,
 )
+from opencrab.domain.learning.reward_model import NO_REWARDS, RewardSums
+from opencrab.domain.learning.reward_rows import reward_sums_of_turns
 from opencrab.domain.learning.signals import (
     PICKED,
     ServedCalls,
@@ -30,8 +32,6 @@ from opencrab.domain.learning.signals import (
     first_answering_model_calls,
     has_model_answered,
 )
-from opencrab.domain.learning.worth_model import NO_WORTHS, WorthSums
-from opencrab.domain.learning.worth_rows import worth_sums_of_turns
 from opencrab.domain.statistics.confidence import MomentSums, sample_moment_sums
 from opencrab.domain.statistics.off_policy import propensity_weighted_sums
 from opencrab.domain.usage.ledger import Grouping
@@ -70,10 +70,10 @@ def _evidence_of_turns(judged: Sequence[JudgedTurn], grades: Mapping[str, float]
 
 @dataclass(frozen=True)
 class LearningDay:
-    """What one day's turns show: evidence, and the sums of the worth model."""
+    """What one day's turns show: evidence, and the sums of the reward model."""
 
     evidence: Evidence
-    worths: WorthSums = NO_WORTHS
+    worths: RewardSums = NO_REWARDS
 
 
 def compute_learning_days(
@@ -98,7 +98,7 @@ def compute_learning_days(
             judged = learning_rewards_of_turns(same, said, later)
             found[day] = LearningDay(
                 trim_evidence(_evidence_of_turns(judged, grades), RECALLED_A_DAY),
-                worth_sums_of_turns(judged),
+                reward_sums_of_turns(judged),
             )
     return found
 

@@ -11,7 +11,7 @@ from math import sqrt
 from pydantic import Field
 
 from opencrab.domain.learning.evidence import ModelEvidence
-from opencrab.domain.learning.worth_model import WorthBelief
+from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.statistics.confidence import (
     Estimate,
@@ -46,7 +46,7 @@ SPENT = 0.95
 _STEPS, _SMALL, _TWO = 60, 0.002, 2
 _PARTS = (1.0, 0.5, 0.25, 0.1)
 _DEAREST, _CHEAPEST = 1e7, 1e-12
-UNKNOWN = WorthBelief(0.55, 0.14)
+UNKNOWN = RewardBelief(0.55, 0.14)
 """The belief about a model without turns."""
 
 SCALE = 0.5
@@ -58,14 +58,14 @@ class BanditArm(Value):
     """A model that may be chosen, by alias and name, with its evidence.
 
     `price` is the expected cost of a turn (micro-dollars), used if no turn has shown it; if both
-    are missing the model is not used. `belief` is what the worth model believes of its quality.
+    are missing the model is not used. `belief` is what the reward model believes of its quality.
     """
 
     model: str
     name: str
     evidence: ModelEvidence = ModelEvidence()
     price: float | None = None
-    belief: WorthBelief = UNKNOWN
+    belief: RewardBelief = UNKNOWN
 
     @property
     def cost(self) -> float | None:

@@ -32,13 +32,13 @@ from opencrab.domain.learning.regression_watch import (
     mix_subject,
     regression_baseline,
 )
-from opencrab.domain.learning.worth_model import (
-    NO_WORTHS,
-    WorthPosterior,
-    WorthSums,
+from opencrab.domain.learning.reward_model import (
+    NO_REWARDS,
+    RewardPosterior,
+    RewardSums,
     prior_prices,
 )
-from opencrab.domain.learning.worth_rows import worth_sums_of_evidence
+from opencrab.domain.learning.reward_rows import reward_sums_of_evidence
 from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.routing import Routing, RoutingBasis, Use
 from opencrab.domain.models.traffic_split import Mix
@@ -82,13 +82,13 @@ class SelectionInput(Value):
     choices: dict[str, CandidateModel]
     earlier: tuple[Adjustment, ...] = ()
     day_micro_usd: MicroUsd
-    worths: WorthSums = NO_WORTHS
+    worths: RewardSums = NO_REWARDS
 
     @cached_property
-    def posterior(self) -> WorthPosterior:
+    def posterior(self) -> RewardPosterior:
         """What is believed of each model; by the evidence alone if there are no sums."""
-        sums = self.worths if self.worths.names else worth_sums_of_evidence(self.evidence)
-        return WorthPosterior(
+        sums = self.worths if self.worths.names else reward_sums_of_evidence(self.evidence)
+        return RewardPosterior(
             sums, prior_prices({each.name: each.price for each in self.choices.values()})
         )
 

@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from opencrab.domain.learning.evidence import Evidence, TreatedAndControl
+from opencrab.domain.learning.reward_model import FIT, RewardBelief, RewardPosterior, normal_share
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.worth_model import FIT, WorthBelief, WorthPosterior, normal_share
 from opencrab.domain.statistics.confidence import Estimate
 from opencrab.domain.value import Unit, Value
 
@@ -79,7 +79,7 @@ class SkillVerdict(NamedTuple):
 
 
 def trial_effects_of_skill(
-    posterior: WorthPosterior, evidence: Evidence, skill: str
+    posterior: RewardPosterior, evidence: Evidence, skill: str
 ) -> tuple[SkillEffect, ...]:
     """Compute the effect over all types of task, then for each, most turns first.
 
@@ -102,7 +102,7 @@ def trial_effects_of_skill(
 
 
 def _effect(
-    posterior: WorthPosterior,
+    posterior: RewardPosterior,
     skill: str,
     task_type: str,
     shares: Mapping[str, float],
@@ -139,7 +139,7 @@ def skill_trial_verdict(effects: Sequence[SkillEffect], trials: TrialSettings) -
     return SkillVerdict(TrialVerdict.KEEP, "undecided")
 
 
-def withheld_share(belief: WorthBelief) -> float:
+def withheld_share(belief: RewardBelief) -> float:
     """Return the probability with which a skill on trial is withheld from a turn that it fits.
 
     It is given if its effect is believed to be above 0, by the mean in most turns and by a draw
@@ -169,18 +169,18 @@ def effect_of_treatment(paired: TreatedAndControl) -> SkillEffect:
         return SkillEffect(skill="", given=given.n, held=held.n)
     error = max(given.variance / given.n + held.variance / held.n, _NO_ERROR)
     precision = 1 / EXPECTED**2 + 1 / error
-    belief = WorthBelief((given.mean - held.mean) / error / precision, precision**-0.5)
+    belief = RewardBelief((given.mean - held.mean) / error / precision, precision**-0.5)
     return _of_belief(SkillEffect(skill="", given=given.n, held=held.n), belief)
 
 
-def _of_belief(effect: SkillEffect, belief: WorthBelief) -> SkillEffect:
+def _of_belief(effect: SkillEffect, belief: RewardBelief) -> SkillEffect:
     low, high = belief.limits
     return effect.replaced(
         estimate=Estimate(
             n=effect.turns, mean=belief.mean, low=max(low, -1.0), high=min(high, 1.0)
         ),
         helps=belief.positive,
-        useful=WorthBelief(belief.mean - USEFUL, belief.sd).positive,
+        useful=RewardBelief(belief.mean - USEFUL, belief.sd).positive,
         lost=belief.loss,
-        missed=WorthBelief(-belief.mean, belief.sd).loss,
+        missed=RewardBelief(-belief.mean, belief.sd).loss,
     )

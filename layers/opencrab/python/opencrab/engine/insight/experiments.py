@@ -22,12 +22,12 @@ from opencrab.domain.learning.change import (
     learning_holdout_percent,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
+from opencrab.domain.learning.reward_model import RewardPosterior
 from opencrab.domain.learning.signals import SkillHoldouts, withheld_percent
 from opencrab.domain.learning.treatment_effect import (
     skill_trial_verdict,
     trial_effects_of_skill,
 )
-from opencrab.domain.learning.worth_model import WorthPosterior
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
 from opencrab.domain.statistics.confidence import Estimate, estimate_mean
@@ -228,9 +228,9 @@ class _Table:
     holdouts: SkillHoldouts | None
 
     @cached_property
-    def posterior(self) -> WorthPosterior:
+    def posterior(self) -> RewardPosterior:
         """What is believed of the agent's skills now."""
-        return WorthPosterior(self.known.worths)
+        return RewardPosterior(self.known.worths)
 
     @classmethod
     def of(cls, runtime: Runtime, agent_id: str, mind: AgentState) -> "_Table":

@@ -13,10 +13,10 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
 )
+from opencrab.domain.learning.reward_model import RewardPosterior
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import learned_skill_pin, withheld_percent
 from opencrab.domain.learning.treatment_effect import SkillEffect, trial_effects_of_skill
-from opencrab.domain.learning.worth_model import WorthPosterior
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value
 from opencrab.engine.learning.measures import (
@@ -97,7 +97,7 @@ def skill_analytics(runtime: Runtime, agent_id: str) -> SkillAnalytics:
     kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
     page = facts.page(agent_id, ADJUSTMENT, limit=MOST_CHANGES, newest_first=True)
     learned = load_current_learning_data(facts, agent_id, now, text_times_of_skills(kept))
-    posterior, holdouts = WorthPosterior(learned.worths), load_skill_holdouts(facts, agent_id)
+    posterior, holdouts = RewardPosterior(learned.worths), load_skill_holdouts(facts, agent_id)
     measured = [
         analytics_of_skill(
             skill,

@@ -29,9 +29,9 @@ from opencrab.domain.learning.review_period import (
     review_day_midnight,
 )
 from opencrab.domain.learning.reward import turn_feedback_opinions
+from opencrab.domain.learning.reward_model import RewardSums
+from opencrab.domain.learning.reward_rows import CLOSED_REWARDS, ClosedRewards, KnownRewards
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
-from opencrab.domain.learning.worth_model import WorthSums
-from opencrab.domain.learning.worth_rows import CLOSED_WORTHS, ClosedWorths, KnownWorths
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
@@ -63,11 +63,11 @@ class AggregatedEvidence:
     closing: dict[date, Evidence]
     open: dict[date, Evidence]
     later: dict[date, Evidence] = field(default_factory=dict)
-    worths: KnownWorths = field(default_factory=KnownWorths)
+    worths: KnownRewards = field(default_factory=KnownRewards)
 
     @cached_property
-    def worth_sums(self) -> WorthSums:
-        """Sums of the worth model over all days up to `ended`, discounted to that day."""
+    def reward_sums(self) -> RewardSums:
+        """Sums of the reward model over all days up to `ended`, discounted to that day."""
         days = {**self.closing, **self.open}
         return self.worths.total(self.standing, days, max((self.ended, *days)))
 
@@ -126,9 +126,9 @@ def aggregate_evidence_of_day(
         else:
             # All signals of the day's turns were erased.
             days.setdefault(day, Evidence())
-    closed = home.facts.get(agent_id, CLOSED_WORTHS, CLOSED_WORTHS)
-    worths = KnownWorths(
-        closed.read(ClosedWorths).with_texts(worded) if closed else None,
+    closed = home.facts.get(agent_id, CLOSED_REWARDS, CLOSED_REWARDS)
+    worths = KnownRewards(
+        closed.read(ClosedRewards).with_texts(worded) if closed else None,
         {day: each.worths for day, each in known.items()},
     )
     return split_open_and_closed_evidence(ended, standing, days, stored, worths)
@@ -139,7 +139,7 @@ def split_open_and_closed_evidence(
     standing: ClosedEvidence,
     days: Mapping[date, Evidence],
     stored: tuple[Document, ...] = (),
-    worths: KnownWorths | None = None,
+    worths: KnownRewards | None = None,
 ) -> AggregatedEvidence:
     """Split days into those to be closed and the last OPEN_DAYS days up to `ended`.
 
@@ -153,7 +153,7 @@ def split_open_and_closed_evidence(
         closing={day: each for day, each in days.items() if day < opens},
         open={day: each for day, each in days.items() if opens <= day <= ended},
         later={day: each for day, each in days.items() if day > ended},
-        worths=worths or KnownWorths(),
+        worths=worths or KnownRewards(),
     )
 
 
@@ -195,7 +195,7 @@ def _close(
     worths = list[Document]()
     if folded.closing:
         closed = folded.worths.close(folded.standing, folded.closing, skills)
-        worths = [new_fact(agent_id, CLOSED_WORTHS, CLOSED_WORTHS, closed).replaced(version=0)]
+        worths = [new_fact(agent_id, CLOSED_REWARDS, CLOSED_REWARDS, closed).replaced(version=0)]
     # Days that remain stored no longer count: `closed_to` says which ones are in the total.
     facts.commit(fact, *worths, *gone[:_REMOVED_AT_ONCE])
 

@@ -9,8 +9,8 @@ from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.model_selection import CandidateModel, SelectionInput
+from opencrab.domain.learning.reward_model import RewardPosterior, prior_prices
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.worth_model import WorthPosterior, prior_prices
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.domain.usage.counters import DailyTally
@@ -48,10 +48,10 @@ class EvidenceSnapshot:
         return self.aggregated.evidence
 
     @cached_property
-    def posterior(self) -> WorthPosterior:
+    def posterior(self) -> RewardPosterior:
         """What is believed of models and skills after all days of the snapshot."""
         prices = {each.name: each.price for each in self.choices.values()}
-        return WorthPosterior(self.aggregated.worth_sums, prior_prices(prices))
+        return RewardPosterior(self.aggregated.reward_sums, prior_prices(prices))
 
     @property
     def changes(self) -> bool:
@@ -70,7 +70,7 @@ class EvidenceSnapshot:
             choices=self.choices,
             earlier=self.recent,
             day_micro_usd=self.day_micro_usd,
-            worths=self.aggregated.worth_sums,
+            worths=self.aggregated.reward_sums,
         )
 
 

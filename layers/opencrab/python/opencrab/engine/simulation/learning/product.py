@@ -22,6 +22,8 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.evidence import ClosedEvidence, Evidence
 from opencrab.domain.learning.model_selection import CandidateModel
 from opencrab.domain.learning.review_period import review_period_of_day
+from opencrab.domain.learning.reward_model import RewardPosterior
+from opencrab.domain.learning.reward_rows import ClosedRewards, KnownRewards
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import (
     SkillHoldouts,
@@ -34,8 +36,6 @@ from opencrab.domain.learning.treatment_effect import (
     TrialVerdict,
     trial_effects_of_skill,
 )
-from opencrab.domain.learning.worth_model import WorthPosterior
-from opencrab.domain.learning.worth_rows import ClosedWorths, KnownWorths
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.money.budget import Price
@@ -107,7 +107,7 @@ class ProductPolicy:
         self.mind = AgentState()
         self.skills_kept = dict[str, AcquiredSkill]()
         self.standing = ClosedEvidence()
-        self.closed: ClosedWorths | None = None
+        self.closed: ClosedRewards | None = None
         self.holdouts: SkillHoldouts | None = None
         self.folded = AggregatedEvidence(START.date(), (), self.standing, {}, {})
         self.decisions: list[SkillDecision] = []
@@ -164,7 +164,7 @@ class ProductPolicy:
 
     def effect(self, skill: str) -> SkillEffect:
         """Return what is known of a skill's effect over all types of task."""
-        posterior = WorthPosterior(self.folded.worth_sums)
+        posterior = RewardPosterior(self.folded.reward_sums)
         found = trial_effects_of_skill(posterior, self.evidence, skill)
         return found[0] if found else SkillEffect(skill=skill)
 
@@ -205,7 +205,7 @@ class ProductPolicy:
             day,
             self.standing,
             {name: each.evidence for name, each in days.items()},
-            worths=KnownWorths(self.closed, {name: each.worths for name, each in days.items()}),
+            worths=KnownRewards(self.closed, {name: each.worths for name, each in days.items()}),
         )
         found = EvidenceSnapshot(
             agent=self.agent,

@@ -37,7 +37,7 @@ _PLACES, _READ_PER_WRITTEN = 7, 4.0
 _95 = 1.959964
 
 
-class WorthRow(NamedTuple):
+class RewardRow(NamedTuple):
     """One judged turn: the values of its terms, its worth, and how much it counts."""
 
     terms: Mapping[str, float]
@@ -45,7 +45,7 @@ class WorthRow(NamedTuple):
     weight: float
 
 
-class WorthSums(Value):
+class RewardSums(Value):
     """Sums over turns: of products of two terms (rows of a lower triangle), and of term and worth.
 
     The rows of `products` and the numbers in `values` are in the order of `names`.
@@ -63,10 +63,10 @@ class WorthSums(Value):
         return self.products[max(places)][min(places)]
 
 
-NO_WORTHS = WorthSums()
+NO_REWARDS = RewardSums()
 
 
-class WorthBelief(NamedTuple):
+class RewardBelief(NamedTuple):
     """A normal belief about a number: its mean and standard deviation."""
 
     mean: float
@@ -95,7 +95,7 @@ def normal_share(value: float) -> float:
     return (1 + erf(value / sqrt(2))) / 2
 
 
-def worth_sums_of_rows(rows: Iterable[WorthRow]) -> WorthSums:
+def reward_sums_of_rows(rows: Iterable[RewardRow]) -> RewardSums:
     """Sum up judged turns."""
     products, values = dict[tuple[str, str], float](), dict[str, float]()
     for row in rows:
@@ -106,7 +106,7 @@ def worth_sums_of_rows(rows: Iterable[WorthRow]) -> WorthSums:
             for other, much in listed[: place + 1]:
                 products[name, other] = products.get((name, other), 0.0) + weighted * much
     names = tuple(sorted(values))
-    return WorthSums(
+    return RewardSums(
         names=names,
         products=tuple(
             tuple(products.get((name, other), 0.0) for other in names[: place + 1])
@@ -116,7 +116,7 @@ def worth_sums_of_rows(rows: Iterable[WorthRow]) -> WorthSums:
     )
 
 
-def combine_worth_sums(parts: Iterable[tuple[float, WorthSums]]) -> WorthSums:
+def combine_reward_sums(parts: Iterable[tuple[float, RewardSums]]) -> RewardSums:
     """Add up sums, each multiplied by its share."""
     listed = [(share, sums) for share, sums in parts if sums.names]
     if len(listed) == 1 and listed[0][0] == 1:
@@ -133,10 +133,10 @@ def combine_worth_sums(parts: Iterable[tuple[float, WorthSums]]) -> WorthSums:
             row = rows[at]
             for other, product in zip(places, products, strict=False):
                 row[other] += share * product
-    return WorthSums(names=tuple(names), products=tuple(map(tuple, rows)), values=tuple(values))
+    return RewardSums(names=tuple(names), products=tuple(map(tuple, rows)), values=tuple(values))
 
 
-def worth_sums_without(sums: WorthSums, names: Collection[str]) -> WorthSums:
+def reward_sums_without(sums: RewardSums, names: Collection[str]) -> RewardSums:
     """Return sums from which these terms are integrated out with their priors.
 
     What was known of the other terms, such as of skills that were given together with them, stays.
@@ -160,7 +160,7 @@ def worth_sums_without(sums: WorthSums, names: Collection[str]) -> WorthSums:
                 share = factor / pivot
                 for third in left:
                     matrix[other][third] -= share * row[third]
-    return WorthSums(
+    return RewardSums(
         names=tuple(left),
         products=tuple(
             tuple(matrix[name][other] for other in left[: place + 1])
@@ -170,27 +170,27 @@ def worth_sums_without(sums: WorthSums, names: Collection[str]) -> WorthSums:
     )
 
 
-def trim_worth_sums(sums: WorthSums) -> WorthSums:
+def trim_reward_sums(sums: RewardSums) -> RewardSums:
     """Return sums of at most FEATURES terms, those with the most turns, with rounded numbers."""
     if len(sums.names) > FEATURES:
         weights = {name: sums.products[place][place] for place, name in enumerate(sums.names)}
         order = sorted(weights, key=lambda name: (-weights[name], name))
-        sums = worth_sums_without(sums, frozenset(order[FEATURES:]))
-    return WorthSums(
+        sums = reward_sums_without(sums, frozenset(order[FEATURES:]))
+    return RewardSums(
         names=sums.names,
         products=tuple(tuple(_short(each) for each in row) for row in sums.products),
         values=tuple(_short(each) for each in sums.values),
     )
 
 
-class WorthPosterior:
+class RewardPosterior:
     """What is believed of every term after the turns in some sums.
 
     `prices` are what models charge, by name in any one unit: before any turn, dearer models are
     believed to be a little better.
     """
 
-    def __init__(self, sums: WorthSums, prices: Mapping[str, float] | None = None) -> None:
+    def __init__(self, sums: RewardSums, prices: Mapping[str, float] | None = None) -> None:
         self.sums, self._prices = sums, _standard_scores(prices or {})
         self._places = {name: place for place, name in enumerate(sums.names)}
         scale = NOISE**-2
@@ -204,7 +204,7 @@ class WorthPosterior:
         self._factor = _cholesky(rows)
         self._means = _solve(self._factor, known)
 
-    def belief(self, terms: Mapping[str, float]) -> WorthBelief:
+    def belief(self, terms: Mapping[str, float]) -> RewardBelief:
         """Return the belief about a weighted sum of terms; unknown ones count by their priors."""
         mean = variance = 0.0
         vector = [0.0] * len(self._means)
@@ -217,9 +217,9 @@ class WorthPosterior:
                 mean += share * self._means[place]
                 vector[place] += share
         half = _forward(self._factor, vector)
-        return WorthBelief(mean, sqrt(max(variance + sum(map(mul, half, half)), 1e-12)))
+        return RewardBelief(mean, sqrt(max(variance + sum(map(mul, half, half)), 1e-12)))
 
-    def of_model(self, subject: str, model: str) -> WorthBelief:
+    def of_model(self, subject: str, model: str) -> RewardBelief:
         """Return the belief about the mean worth of a model's turns for a type of task."""
         return self.belief(
             {
@@ -229,7 +229,7 @@ class WorthPosterior:
             }
         )
 
-    def of_skill(self, skill: str, shares: Mapping[str, float]) -> WorthBelief:
+    def of_skill(self, skill: str, shares: Mapping[str, float]) -> RewardBelief:
         """Return the belief about a skill's effect over types of task, by their shares."""
         return self.belief(
             {f"{SKILL}/{skill}": 1.0}
@@ -276,7 +276,7 @@ def _standard_scores(prices: Mapping[str, float]) -> dict[str, float]:
     return {name: (each - mean) / spread for name, each in logs.items()} if spread else {}
 
 
-def _square(sums: WorthSums) -> dict[str, dict[str, float]]:
+def _square(sums: RewardSums) -> dict[str, dict[str, float]]:
     found = {name: dict.fromkeys(sums.names, 0.0) for name in sums.names}
     for name, row in zip(sums.names, sums.products, strict=True):
         for other, product in zip(sums.names, row, strict=False):
