@@ -23,8 +23,13 @@ def feed_of(home: Home) -> ChangeFeed:
 
 
 def _streamed(table: str) -> list[FeedEntry]:
-    """The stream as a function gets it: moto keeps its records and does not serve them."""
+    """The stream as a function gets it: moto keeps its records and does not serve them.
+
+    The table in memory tells nothing.
+    """
     backend = get_backend("dynamodb")[DEFAULT_ACCOUNT_ID][REGION]
+    if table not in backend.tables:
+        return []
     shard = backend.tables[table].stream_shard
     assert shard is not None
     return list(dynamodb_stream_entries(record.to_json() for record in shard.items))

@@ -75,7 +75,7 @@ def test_whatever_a_hostile_model_does_it_stays_in_its_bounds() -> None:
 
 def test_a_long_run_ends_and_nothing_gets_out(tmp_path: Path) -> None:
     totals = Totals()
-    assert play(tmp_path, "share/0", totals, most=40) == []
+    assert play(tmp_path, "share/1", totals, most=40) == []
     assert totals.counts["actions run"] > 0
     assert totals.counts["tainted turns"] > 0
     assert totals.ends.total() == totals.counts["turns"] > 0

@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 
 from tests.integration.local.test_flow import Speaker
-from tests.llama.fixture import sdk
 from tests.running import KEY, server
 from tests.unit.adapters.providers.dripping import listening
 
-__all__ = ["sdk"]
-
 CLIENT = Path(__file__).with_name("openai_client.py")
 
+pytest_plugins = ["tests.llama.fixture"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 

@@ -223,8 +223,8 @@ MUTANTS = (
     Mutant(
         id="dynamo-live-lease-swept",
         module="opencrab.adapters.dynamodb.turn.journal",
-        old="if until is None or until > now or not headers.is_turn_open_in_dynamodb(turn):",
-        new="if until is None or not headers.is_turn_open_in_dynamodb(turn):",
+        old="if until is None or not is_open or not has_turn_lapsed(turn, now, queued_before):",
+        new="if until is None or not is_open:",
         fault="on AWS the sweep takes turns away from workers that are alive",
     ),
     Mutant(

@@ -276,16 +276,16 @@ MUTANTS = (
     ),
     Mutant(
         id="sweep-twice-at-once",
-        module="opencrab.engine.autonomy.sweep",
-        old="if not runtime.home.journal.extend(turn, now + _PATIENCE):",
-        new="if runtime.home.journal.extend(turn, now + _PATIENCE) is None:",
+        module="opencrab.engine.queueing",
+        old="if not home.journal.extend(turn, now + _PATIENCE):",
+        new="if home.journal.extend(turn, now + _PATIENCE) is None:",
         fault="two sweeps at once queue the same turn twice",
     ),
     Mutant(
         id="sweep-requeue-swallowed",
-        module="opencrab.engine.autonomy.sweep",
-        old='enqueue_turn(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")',
-        new="enqueue_turn(runtime.home, turn)",
+        module="opencrab.engine.queueing",
+        old='enqueue_turn(home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")',
+        new="enqueue_turn(home, turn)",
         fault="a turn that was never sent is queued again under a message id that is dropped",
     ),
     Mutant(

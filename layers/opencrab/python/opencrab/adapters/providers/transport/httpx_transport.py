@@ -1,6 +1,5 @@
 """Requests over httpx: which of its errors mean that nothing left, and which that it may have."""
 
-import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -373,7 +372,7 @@ class TimedStream(httpcore.NetworkStream):
 
     def start_tls(
         self,
-        ssl_context: ssl.SSLContext,
+        ssl_context: SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:

@@ -62,9 +62,10 @@ def get_agent_as_model(api: Api, caller: Reader, model: str) -> AgentModel:
 
 def find_agent_as_model(agents: Agents, who: Principal, model: str) -> Profile:
     """Return the agent with this id, or else this name; raises NotFound, Invalid (several)."""
-    in_sight = tuple(_agents_in_sight(agents, who))
-    found = [each for each in in_sight if each.agent.id == model]
-    found = found or [each for each in in_sight if each.agent.name == model]
+    named = _agent_in_sight(agents, who, model)
+    if named is not None:
+        return named
+    found = [each for each in _agents_in_sight(agents, who) if each.agent.name == model]
     if not found:
         raise NotFound(
             f"there is no agent {model!r}",
@@ -80,14 +81,24 @@ def find_agent_as_model(agents: Agents, who: Principal, model: str) -> Profile:
     return found[0]
 
 
+def _agent_in_sight(agents: Agents, who: Principal, agent_id: str) -> Profile | None:
+    try:
+        profile = agents.get(agent_id)
+    except NotFound:
+        return None
+    return profile if _is_in_sight(profile, who) else None
+
+
+def _is_in_sight(profile: Profile, who: Principal) -> bool:
+    resource = agent_access_resource(Area.PROFILE, profile.agent.id)
+    return profile.agent.answers and may_principal_read(who, resource)
+
+
 def _agents_in_sight(agents: Agents, who: Principal) -> Iterator[Profile]:
     after: str | None = None
     for _ in range(_PAGES):
         page = agents.page(after=after, limit=_PAGE)
-        for profile in page:
-            resource = agent_access_resource(Area.PROFILE, profile.agent.id)
-            if profile.agent.answers and may_principal_read(who, resource):
-                yield profile
+        yield from (profile for profile in page if _is_in_sight(profile, who))
         if len(page) < _PAGE:
             return
         after = page[-1].agent.id

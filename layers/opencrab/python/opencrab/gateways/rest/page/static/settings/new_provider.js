@@ -40,7 +40,7 @@ export function newProvider(api, names, onAdded) {
   const name = input("name", { required: true, maxlength: 40, pattern: "[a-z][a-z0-9_]*", placeholder: "my_gateway",
     oninput: () => name.setCustomValidity(names().includes(name.value.trim()) ? text("provider_taken") : "") });
   const kind = choice(KINDS.map((each) => [each, text(`provider_kind_${each}`)]), "openai", null, { id: "new-provider-kind" });
-  const address = input("address", { type: "url", required: true, maxlength: 4000, placeholder: "https://gateway.example/v1" });
+  const address = input("address", { type: "url", required: true, maxlength: 4000 });
   const key = input("key", { type: "password", maxlength: 8192 });
   const model = input("model", { maxlength: 500 });
   const own = tick("provider_private", false, { id: "new-provider-private" });
