@@ -82,17 +82,20 @@ def _judge_ledger(home: Home, agents: Sequence[str], exchanges: Sequence[Exchang
     rows = [row for agent in agents for row in home.usage.rows(agent, limit=500)]
     whole = Counter(exchange.is_whole for exchange in exchanges)
     states = Counter(row.state for row in rows)
-    assert states[CallState.COMPLETED] >= whole[True]
-    assert states.total() - states[CallState.COMPLETED] <= whole[False]
+    # A call that was cancelled as its last words arrived is whole for the server alone.
+    late = states[CallState.CANCELLED]
+    assert states[CallState.COMPLETED] + late >= whole[True], states
+    assert states.total() - states[CallState.COMPLETED] - late <= whole[False], states
     counted = Counter(
         (row.usage.input_tokens, row.usage.output_tokens, row.usage.cached_tokens) for row in rows
     )
     assert len(rows) == len(exchanges)
-    assert counted >= Counter(
+    told = Counter(
         (each.usage["prompt_tokens"], each.usage["completion_tokens"], each.cached_tokens)
         for each in exchanges
         if each.is_whole
     )
+    assert (told - counted).total() <= late, states
     return {row.turn_id for row in rows}
 
 
