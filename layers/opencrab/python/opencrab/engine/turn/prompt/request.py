@@ -15,6 +15,7 @@ from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import TooLarge
+from opencrab.domain.learning.signals import draw_learned_skill_holdouts
 from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
@@ -31,6 +32,7 @@ from opencrab.engine.skills.offering import (
 )
 from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
 from opencrab.engine.turn.prompt.attachments import prompt_trigger_with_attachments
+from opencrab.engine.turn.prompt.folders import prompt_mind_for_folders
 from opencrab.engine.turn.prompt.history import (
     earlier_prompt_history,
     prompt_call_arguments,
@@ -38,7 +40,6 @@ from opencrab.engine.turn.prompt.history import (
     prompt_history_tokens,
     prompt_reuse_seconds,
 )
-from opencrab.engine.turn.prompt.skills import prompt_mind_for_folders, withheld_skills
 from opencrab.engine.turn.prompt.surroundings import prompt_orientation_text
 from opencrab.engine.turn.prompt.system_text import (
     prompt_core_memories,
@@ -199,8 +200,8 @@ def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
 def _find_skills(work: TurnWork) -> None:
     """Choose, once for a turn, the skills that its prompts list, and those that fit it.
 
-    Hash bucketing withholds some skills on trial; the next ones that fit take their places. What
-    was chosen for a turn's first model call holds for the whole turn, as far as its listeners may
+    Hash bucketing withholds some skills on trial, and no other skill takes such a place. What was
+    chosen for a turn's first model call holds for the whole turn, as far as its listeners may
     hear it.
     """
     prompt, agent, first = work.prompt, work.profile.agent, work.transcript.first_call
@@ -218,9 +219,12 @@ def _find_skills(work: TurnWork) -> None:
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:
+        percent = work.runtime.rules.trials.skill_percent
+        resting = draw_learned_skill_holdouts(work.profile.mind, work.turn.id, percent)
+        # A skill that was shipped since under the name of one on trial is not on trial.
+        resting = frozenset(name for name in resting if shipped.find(name) is None)
         fit = fitting_skills(skills, about)
-        resting = withheld_skills(work, fit) if work.profile.mind.skills else frozenset()
-        prompt.skills = fitting_skills([one for one in skills if one.name not in resting], about)
+        prompt.skills = tuple(name for name in fit if name not in resting)
         prompt.skills_held = tuple(name for name in fit if name in resting)
     # A turn that continues may have more listeners than at its first call.
     texts = (
