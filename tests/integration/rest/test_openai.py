@@ -232,14 +232,19 @@ def test_a_streamed_answer_is_the_same(
     assert len({each["id"] for each in found}) == 1
 
 
-def test_a_picture_is_shown_to_the_agent(working: House) -> None:
+@pytest.mark.parametrize(
+    ("content", "ending"), [(PNG, "png"), (b"\xff\xd8\xff" + bytes(40), "jpeg")]
+)
+def test_a_picture_is_shown_to_the_agent(working: House, content: bytes, ending: str) -> None:
     house = working
     agent = house.agent("Mika")
-    url = "data:image/png;base64," + base64.b64encode(PNG).decode()
+    # Clients name another kind now and then: the content tells.
+    url = "data:image/png;base64," + base64.b64encode(content).decode()
     parts = [{"type": "text", "text": "look"}, picture(url)]
     opened = chat(house, "Mika", user(parts))
     first = house.lines(opened.headers["X-OpenCrab-Session"])[0]
     assert first.startswith("look\n[image workspace:uploads/")
+    assert first.endswith(f"/picture.{ending}]")
     assert "uploads" in str(house.got(f"/agents/{agent}/workspace"))
     chat(house, "Mika", user(parts), said(opened), user("and?"))
 

@@ -10,6 +10,7 @@ from fastapi import Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 
+from opencrab.domain.conversation.attachment import message_attachment_picture_type
 from opencrab.domain.conversation.message import ImagePart, Message, Sender, TextPart
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Invalid
@@ -40,8 +41,6 @@ from opencrab.gateways.rest.openai.models import find_agent_as_model
 from opencrab.gateways.rest.openai.stream import CompletionStream
 
 SESSION_HEADER, TURN_HEADER = "X-OpenCrab-Session", "X-OpenCrab-Turn"
-
-_ENDINGS = ((b"\x89PNG", "png"), (b"\xff\xd8", "jpg"), (b"GIF8", "gif"))
 
 router = http_routes_below("/v1/chat/completions", "openai")
 
@@ -133,10 +132,12 @@ def _admit(
 def _picture_part(
     runtime: Runtime, caller: Caller, session: Session, name: str, content: bytes
 ) -> ImagePart:
-    ending = next((each for head, each in _ENDINGS if content.startswith(head)), "webp")
+    # What is no picture is refused by its name, which claims that it is one.
+    media_type = message_attachment_picture_type(content) or "image/png"
+    file_name = f"picture.{media_type.partition('/')[2]}"
     upload_id = stable_id("upload", name)
     stored = store_session_upload(
-        runtime, session, upload_id, f"picture.{ending}", content, by=caller.principal
+        runtime, session, upload_id, file_name, content, by=caller.principal
     )
     return ImagePart(reference=stored.reference)
 
