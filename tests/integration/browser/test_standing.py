@@ -109,7 +109,12 @@ def test_a_world_is_trusted_up_to_a_limit(
     window.says("harbour", card)
     window.run(f'document.querySelectorAll("{card} details").forEach((e) => {{ e.open = true }})')
     window.shown(f"{card} ul.paged > li")
+    # The facts of the other worlds push this one down while they come.
+    window.until(
+        lambda: window.count("section.card") == window.count("section.card .facts"), "no facts"
+    )
     window.click(f"{card} form input[type=checkbox]")
+    window.shown(f"{card} form input:checked")
     window.run(f"document.querySelector({json.dumps(f'#limit-{agent}')}).value = 70")
     window.click(f"{card} button.send")
     window.until(

@@ -23,6 +23,11 @@ PATIENCE = 60.0
 
 _PAUSE = threading.Event()
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+_STANDS_STILL = """
+const place = () => JSON.stringify(document.querySelector(arguments[0])?.getBoundingClientRect());
+const before = place();
+return new Promise((tell) => setTimeout(() => tell(place() === before), 20));
+"""
 
 
 @dataclass
@@ -76,9 +81,14 @@ class Browser:
         return str(found[_ELEMENT])
 
     def click(self, selector: str) -> None:
-        """Click an element, once it can be seen; again if the page drew it anew meanwhile."""
+        """Click an element, once it can be seen and stands still; again if it was drawn anew.
+
+        What loads above an element moves it between looking for its place and the click.
+        """
         for tries_left in (2, 1, 0):
-            answer = self.client.request("POST", f"/element/{self.shown(selector)}/click", json={})
+            found = self.shown(selector)
+            self.until(lambda: self.run(_STANDS_STILL, selector), f"{selector} moves")
+            answer = self.client.request("POST", f"/element/{found}/click", json={})
             value = answer.json()["value"]
             if answer.status_code == HTTPStatus.OK:
                 return
