@@ -122,10 +122,12 @@ def test_a_skill_is_added_by_options_or_through_a_pipe(program: Program, server:
     assert program.run(*args, "--text", "短く。").out == "added brief (on)\n"
     piped = program.run("--language", "ja", *args, typed="Be\nbrief.\n")
     assert piped.out == "brief を追加しました(有効)\n"
+    program.run(*args, "--text", "短く。", "--action", "ws_read", "--action", "ws_write")
     body = {"name": "Brief", "description": "短く話す", "situation_pattern": "長い"}
     assert server.sent("POST") == [
         {**body, "guidance": "短く。"},
         {**body, "guidance": "Be\nbrief.\n"},
+        {**body, "guidance": "短く。", "actions": ["ws_read", "ws_write"]},
     ]
     assert program.run(*args, typed=" \n").code == 2
     assert program.run("skills", "add", "Ada", "Brief", "--text", "x").code == 2

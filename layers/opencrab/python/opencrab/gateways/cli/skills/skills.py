@@ -60,6 +60,9 @@ def add_skill(
     text: Annotated[
         str | None, cli_option("The skill's text, in Markdown; default: standard input.")
     ] = None,
+    action: Annotated[
+        list[str] | None, cli_option("An action that it uses; repeatable.", "NAME")
+    ] = None,
     trial: Annotated[
         bool, typer.Option("--trial", help="Withhold it from some fitting turns, to measure it.")
     ] = False,
@@ -75,6 +78,8 @@ def add_skill(
         "situation_pattern": when,
         "guidance": guidance,
     }
+    if action:
+        body["actions"] = action
     if trial:
         body["trial"] = True
     added = terminal.client.post(*place, body=body)
