@@ -6,6 +6,7 @@ that, and tells its words as they arrive.
 
 import json
 import sys
+import time
 from typing import Any
 
 import openai
@@ -34,6 +35,27 @@ def stream(text: str) -> None:
             tell(total=chunk.usage.total_tokens)
 
 
+def respond() -> None:
+    """The newer interface: one response after the other, streamed, in the background, cancelled."""
+    first = client.responses.create(model="蟹", input="say 干潮です")
+    tell(response=first.output_text, status=first.status)
+    with client.responses.stream(
+        model="蟹", input="say 波🦀 again", previous_response_id=first.id
+    ) as stream:
+        words = "".join(e.delta for e in stream if e.type == "response.output_text.delta")
+        second = stream.get_final_response()
+    tell(streamed=words, whole=second.output_text, tokens=second.usage is not None)
+    later = client.responses.create(model="蟹", input="say soon", background=True)
+    while later.status in {"queued", "in_progress"}:
+        time.sleep(0.05)  # noqa: TID251 - another process is at work
+        later = client.responses.retrieve(later.id)
+    tell(later=later.output_text, cancelled=client.responses.cancel(later.id).status)
+    try:
+        client.responses.create(model="蟹", input="x", previous_response_id="resp_none")
+    except openai.NotFoundError as error:
+        tell(unknown=error.param)
+
+
 def whole() -> None:
     tell(models=[model.id for model in client.models.list()])
     messages: list[Any] = []
@@ -46,6 +68,7 @@ def whole() -> None:
         messages.append({"role": "assistant", "content": message.content})
         tell(said=message.content, session=answer.headers["X-OpenCrab-Session"])
     stream("say 波🦀 and foam")
+    respond()
     for wrong in ({"model": "nobody"}, {"n": 3}):
         asked: dict[str, Any] = {"model": "蟹", "messages": [{"role": "user", "content": "x"}]}
         try:

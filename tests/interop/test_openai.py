@@ -38,6 +38,12 @@ def test_it_lists_talks_streams_and_reads_errors(sdk: Path, tmp_path: Path) -> N
     assert second == {"said": "the tide is out", "session": first["session"]}
     assert "".join(each.get("words", "") for each in streamed) == "波🦀 and foam"
     assert [each["total"] > 0 for each in streamed if "total" in each] == [True]
+    assert [each for each in streamed if not {"words", "total", "error"} & set(each)] == [
+        {"response": "干潮です", "status": "completed"},
+        {"streamed": "波🦀 again", "whole": "波🦀 again", "tokens": True},
+        {"later": "soon", "cancelled": "completed"},
+        {"unknown": "previous_response_id"},
+    ]
     assert [each for each in streamed if "error" in each] == [
         {"error": "NotFoundError", "code": "not-found", "param": "model"},
         {"error": "UnprocessableEntityError", "code": "invalid", "param": "n"},

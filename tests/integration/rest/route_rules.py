@@ -238,7 +238,14 @@ ROUTES = {
 }
 """The rule of each route below /api, except those that need no key."""
 
-CLIENT_ROUTES = {"GET /v1/models", "GET /v1/models/{model}", "POST /v1/chat/completions"}
+CLIENT_ROUTES = {
+    "GET /v1/models",
+    "GET /v1/models/{model}",
+    "POST /v1/chat/completions",
+    "POST /v1/responses",
+    "GET /v1/responses/{response_id}",
+    "POST /v1/responses/{response_id}/cancel",
+}
 """Routes for clients of OpenAI's API, outside of /api: `test_openai` asks them with each scope."""
 
 OPEN_ROUTES = {"GET /health", "POST /sign-in"}

@@ -41,7 +41,7 @@ def message_of(_session: Session, source_id: str, text: str) -> Message:
 
 def conversations(world: World) -> ClientConversation:
     profile = world.runtime.home.agents.get("mika")
-    return ClientConversation(world.runtime, "owner", Source.REST, profile)
+    return ClientConversation(world.runtime, "owner", Source.REST, profile, "messages")
 
 
 def ask(world: World, *texts: str, key: str | None = None, instructions: str = "") -> Turn:
@@ -161,3 +161,36 @@ def test_a_death_at_any_call_of_a_store_admits_the_message_once(world: World, af
     assert deaths > 3
     sessions = home.sessions.page(after=None, limit=200)
     assert sum(len(home.journal.lines(each.id)) for each in sessions) == place
+
+
+def answered(world: World, text: str) -> Turn:
+    """A turn whose message nobody answered in words: the agent chose silence."""
+    turn = ask(world, text)
+    end(world, turn)
+    return turn
+
+
+@pytest.mark.parametrize(("first", "then"), [("静かに", "次は?"), ("be silent", "and now?")])
+def test_what_was_met_with_silence_is_not_said_anew(world: World, first: str, then: str) -> None:
+    turn = answered(world, first)
+    made = conversations(world).transcript_after(turn, transcript(then))
+    assert [line.text for line in made.said] == [then]
+    (again,) = conversations(world).admit(made, message_of, after=turn)
+    assert again.session_id == turn.session_id
+    assert told(world, again) == [first, then]
+
+
+def test_the_same_continuation_is_one_request(world: World) -> None:
+    turn = answered(world, "潮は?")
+    made = conversations(world).transcript_after(turn, transcript("次は?"))
+    turns = [conversations(world).admit(made, message_of, after=turn) for _ in range(2)]
+    assert turns[0] == turns[1]
+
+
+def test_another_persons_turn_is_quoted_and_not_continued(world: World) -> None:
+    turn = answered(world, "潮は?")
+    others = replace(conversations(world), principal_id="guest")
+    made = others.transcript_after(turn, transcript("次は?"))
+    (branch,) = others.admit(made, message_of, after=turn)
+    assert branch.session_id != turn.session_id
+    assert "潮は?" in told(world, branch)[0]

@@ -18,8 +18,9 @@ from opencrab.domain.conversation.client_transcript import (
     ClientRequest,
     ClientTranscript,
     TranscriptLine,
+    TranscriptSpeaker,
 )
-from opencrab.domain.conversation.message import LineKind, Message
+from opencrab.domain.conversation.message import Audience, LineKind, Message
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, TooLarge
@@ -41,6 +42,7 @@ _TRIES = 4
 _ROOM = 1_000
 """Bytes of a message that are left for headings."""
 
+_TOLD = ("instructions", "now")
 _PHRASES = Texts(__file__)
 
 MessageOf = Callable[[Session, str, str], Message]
@@ -55,16 +57,24 @@ class ClientConversation:
     principal_id: str
     source: Source
     agent: Profile
+    field: str
+    """The field of a request that holds the messages; errors name it."""
 
     def admit(
-        self, transcript: ClientTranscript, message_of: MessageOf, *, key: str | None = None
+        self,
+        transcript: ClientTranscript,
+        message_of: MessageOf,
+        *,
+        key: str | None = None,
+        after: Turn | None = None,
     ) -> tuple[Turn, ...]:
         """Admit the newest messages of a transcript as one message; return its turns.
 
         The same transcript sent again while its turns run returns these, and once more if the
         client was told to ask again; after that it asks anew, as people do who want another answer.
-        With `key`, an idempotency key, it always returns the same turns. Raises TooLarge, Conflict
-        (the key was used for another transcript, the agent does not answer).
+        With `key`, an idempotency key, it always returns the same turns. With `after` it goes on
+        after that turn, with which the transcript then begins (`transcript_after`). Raises
+        TooLarge, Conflict (the key was used for another transcript, the agent does not answer).
         """
         by_words = transcript.request_id(self.principal_id, self.agent.agent.id)
         by_key = None if key is None else stable_id("client-key", self.principal_id, key)
@@ -76,7 +86,7 @@ class ClientConversation:
                     return turns
             attempts = self._stored(by_words)
             try:
-                request = self._plan(transcript, by_words, attempts)
+                request = self._plan(transcript, by_words, attempts, after)
                 self._keep(request, {by_words: attempts, by_key or by_words: stored})
             except Changed:
                 continue  # the same request, at the same time
@@ -84,6 +94,33 @@ class ClientConversation:
         raise Conflict(
             "the same request is being sent many times at once", cure="send it once, and wait"
         )
+
+    def transcript_after(self, turn: Turn, transcript: ClientTranscript) -> ClientTranscript:
+        """Return a transcript behind the newest lines of a session up to a turn of it."""
+        journal = self.runtime.home.journal
+        last = max(
+            (
+                line.sequence
+                for line in journal.lines(
+                    turn.session_id, after=turn.trigger_line - 1, limit=_NEWEST
+                )
+                if line.turn_id == turn.id
+            ),
+            default=turn.trigger_line,
+        )
+        newest = journal.lines(turn.session_id, before=last + 1, limit=_NEWEST, newest_first=True)
+        lines = [
+            TranscriptLine(
+                role=TranscriptSpeaker.ASSISTANT if line.from_agent else TranscriptSpeaker.USER,
+                text=line.text,
+            )
+            for line in reversed(newest)
+            if line.kind is LineKind.SPEECH and line.audience is Audience.ALL
+        ]
+        if not lines or lines[-1].role is TranscriptSpeaker.USER:
+            # The agent chose silence: what it did not answer is not said anew.
+            lines.append(TranscriptLine(role=TranscriptSpeaker.ASSISTANT, text=""))
+        return transcript.replaced(lines=(*lines, *transcript.lines))
 
     def expect_repeat(self, transcript: ClientTranscript) -> None:
         """Note that the client of a transcript was told to ask again for the answer."""
@@ -122,10 +159,16 @@ class ClientConversation:
         return turns
 
     def _plan(
-        self, transcript: ClientTranscript, by_words: str, attempts: Document | None
+        self,
+        transcript: ClientTranscript,
+        by_words: str,
+        attempts: Document | None,
+        after: Turn | None,
     ) -> ClientRequest:
         attempt = 0 if attempts is None else attempts.read(ClientRequest).attempt + 1
-        before = self._request_before(transcript)
+        before = self._request_of(after) if after else self._request_before(transcript)
+        if before is not None and not self._is_newest(before):
+            before = None
         told = content_hash(transcript.instructions.encode())
         source_id = f"{by_words}-{attempt}"
         session_id = before.session_id if before else stable_id("session", source_id)
@@ -143,34 +186,71 @@ class ClientConversation:
         )
 
     def _request_before(self, transcript: ClientTranscript) -> ClientRequest | None:
-        """Return the request that this one continues; None if its session went another way."""
+        """Return the request that this one continues; None if it is not known."""
         previous = transcript.previous
         if previous is None:
             return None
         stored = self._stored(previous.request_id(self.principal_id, self.agent.agent.id))
-        if stored is None:
+        return None if stored is None else stored.read(ClientRequest)
+
+    def _request_of(self, turn: Turn) -> ClientRequest | None:
+        """Return the request that a turn answered; None if another conversation goes on there."""
+        session = self._session(turn.session_id)
+        if (
+            session is None
+            or turn.principal_id != self.principal_id
+            or session.agent_ids != (self.agent.agent.id,)
+        ):
             return None
-        before, home = stored.read(ClientRequest), self.runtime.home
-        try:
-            session = home.sessions.get(before.session_id)
-        except NotFound:
+        place = turn.trigger_line
+        asked = self.runtime.home.journal.lines(turn.session_id, after=place - 1, before=place + 1)
+        if not asked or asked[0].message_id is None:
             return None
-        if session.status is SessionStatus.ENDED:
-            return None
-        newest = home.journal.lines(before.session_id, limit=_NEWEST, newest_first=True)
+        return ClientRequest(
+            session_id=turn.session_id,
+            source_id="",
+            message_id=asked[0].message_id,
+            instructions=self._told_last(turn.session_id, place),
+        )
+
+    def _told_last(self, session_id: str, place: int) -> str:
+        """Return the hash of the instructions that a session was told last, up to a line."""
+        heading, now = (f"{_heading(name, self.agent.agent.language)}\n\n" for name in _TOLD)
+        for line in self.runtime.home.journal.lines(
+            session_id, before=place + 1, limit=_NEWEST, newest_first=True
+        ):
+            if line.turn_id is None and line.text.startswith(heading):
+                told = line.text.removeprefix(heading).partition(f"\n\n{now}")[0]
+                return content_hash(told.encode())
+        return ""
+
+    def _is_newest(self, request: ClientRequest) -> bool:
+        """Check whether nobody has said anything in a request's session since."""
+        session = self._session(request.session_id)
+        if session is None or session.status is SessionStatus.ENDED:
+            return False
+        newest = self.runtime.home.journal.lines(
+            request.session_id, limit=_NEWEST, newest_first=True
+        )
         of_people = (
             line.message_id
             for line in newest
             if line.kind is LineKind.SPEECH and line.turn_id is None and not line.from_agent
         )
-        return before if next(of_people, None) == before.message_id else None
+        return next(of_people, None) == request.message_id
+
+    def _session(self, session_id: str) -> Session | None:
+        try:
+            return self.runtime.home.sessions.get(session_id)
+        except NotFound:
+            return None
 
     def _send(
         self, request: ClientRequest, transcript: ClientTranscript, message_of: MessageOf
     ) -> tuple[Turn, ...]:
         """Admit the message of a request, again if need be; it is the same each time."""
         runtime, agent = self.runtime, self.agent.agent
-        text = _message_text(request, transcript, agent.language)
+        text = _message_text(request, transcript, agent.language, self.field)
         if request.opens:
             session = create_first_session_of_agents(
                 runtime,
@@ -199,7 +279,9 @@ class ClientConversation:
         )
 
 
-def _message_text(request: ClientRequest, transcript: ClientTranscript, language: Language) -> str:
+def _message_text(
+    request: ClientRequest, transcript: ClientTranscript, language: Language, field: str
+) -> str:
     """Return what the agent is told: the new words, and before them what the session lacks."""
     said = "\n\n".join(line.text for line in transcript.said)
     instructions = transcript.instructions if request.tells else ""
@@ -211,7 +293,7 @@ def _message_text(request: ClientRequest, transcript: ClientTranscript, language
     if left < 0:
         raise TooLarge(
             f"the new messages and the system message have more than {MESSAGE_BYTES - _ROOM} bytes",
-            field="messages",
+            field=field,
             cure="shorten them",
         )
     if earlier:

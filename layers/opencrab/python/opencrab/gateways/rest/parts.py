@@ -98,6 +98,11 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/v1/models/{model}",
     ),
     "openai.chat": ("/v1/chat/completions",),
+    "openai.responses": (
+        "/v1/responses",
+        "/v1/responses/{response_id}",
+        "/v1/responses/{response_id}/cancel",
+    ),
     "conversation.uploads": ("/api/sessions/{session_id}/uploads",),
     "conversation.websocket": (
         "/api/tickets",

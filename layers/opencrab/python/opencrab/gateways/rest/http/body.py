@@ -22,8 +22,8 @@ JSON_BYTES = 1 << 20
 FILE_BYTES = 5 << 20
 BODY_SECONDS = 30.0
 
-_CHAT = "/v1/chat/completions"
-_FILE_PLACES = ("/workspace", "/memory/import", "/uploads", _CHAT)
+_OF_CLIENTS = ("/v1/chat/completions", "/v1/responses")
+_FILE_PLACES = ("/workspace", "/memory/import", "/uploads", *_OF_CLIENTS)
 
 _WITH_BODY = {"POST", "PUT", "PATCH"}
 
@@ -49,7 +49,7 @@ def require_utf8_http_url(scope: Scope) -> None:
 def may_hold_pictures(path: str) -> bool:
     """Check whether a request's path is that of uploads, or of messages that hold pictures."""
     is_upload = path.startswith("/api/sessions/") and path.endswith("/uploads")
-    return is_upload or path == _CHAT
+    return is_upload or path in _OF_CLIENTS
 
 
 async def bounded_http_body(scope: Scope, receive: Receive, *, takes_files: bool) -> Receive:

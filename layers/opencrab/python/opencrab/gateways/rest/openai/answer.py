@@ -2,6 +2,7 @@
 
 from fastapi.concurrency import run_in_threadpool
 
+from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Conflict, Exhausted, OpenCrabError, Unavailable
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -19,6 +20,8 @@ from opencrab.gateways.rest.insight.turn_outcome import (
 )
 from opencrab.gateways.rest.openai.messages import ChatUsage
 
+SESSION_HEADER, TURN_HEADER = "X-OpenCrab-Session", "X-OpenCrab-Turn"
+
 ANSWER_SECONDS = 600
 """The longest wait for an answer: that of OpenAI's own clients."""
 
@@ -30,6 +33,15 @@ class CompletionAnswer:
         self.runtime = runtime
         self.replies = replies
         self._language = language
+
+    @classmethod
+    def of(cls, runtime: Runtime, turn: Turn, agent: Profile) -> "CompletionAnswer":
+        """Return the answer of a turn, of which nothing was read yet."""
+        return cls(runtime, Replies(runtime.home.journal, (turn,)), agent.agent.language)
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that tell session and turn."""
+        return {SESSION_HEADER: self.turn.session_id, TURN_HEADER: self.turn.id}
 
     @property
     def turn(self) -> Turn:

@@ -1,4 +1,4 @@
-"""Streamed chat completions: an agent's words as chunks, while its model still speaks.
+"""Streamed answers: an agent's words as events, while its model still speaks.
 
 What was sent cannot be taken back. Words that the journal's line does not begin with, since another
 model took over, stay; the line follows them whole.
@@ -6,6 +6,7 @@ model took over, stay; the line follows them whole.
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
@@ -23,13 +24,11 @@ _GAP = "\n\n"
 _END = "data: [DONE]\n\n"
 
 
-class CompletionStream:
-    """The chunks of one answer; with `usage` the last one has its tokens."""
+class AnswerStream(ABC):
+    """The words of one answer, told as soon as they are there; subclasses say in which events."""
 
-    def __init__(self, answer: CompletionAnswer, model: str, *, usage: bool) -> None:
+    def __init__(self, answer: CompletionAnswer) -> None:
         self._answer = answer
-        self._model = model
-        self._usage = usage
         self._shown: dict[int, str] = {}
         self._told = 0
         self._has_spoken = False
@@ -40,30 +39,45 @@ class CompletionStream:
             lambda session, agent: (session, agent) == (session_id, agent_id)
         )
 
+    @abstractmethod
+    def begin(self) -> Iterator[str]:
+        """Return the events before the first word."""
+
+    @abstractmethod
+    def words(self, words: str) -> str:
+        """Return the event of the next words."""
+
+    @abstractmethod
+    def end(self) -> Iterator[str]:
+        """Return the events after the last word, or that of an error."""
+
     async def events(self, watch: Watch, seconds: float) -> AsyncGenerator[str, None]:
         """Stream the answer as server-sent events; it ends with an error if there is none."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        yield self._chunk({"role": "assistant", "content": ""})
+        for event in self.begin():
+            yield event
         async with watch.watching(self._answer.turn.session_id) as next_change:
             ending = False
             while True:
                 news = await run_in_threadpool(self._news)
                 for words in news:
-                    yield self._chunk({"content": words})
+                    yield self.words(words)
                 if ending or self._answer.is_settled or loop.time() >= deadline:
                     break
                 if not news:
                     yield ": still here\n\n"
                 left = min(HEARTBEAT_SECONDS, deadline - loop.time())
                 ending = bool(await next_change(max(left, 0.0)))
-        for event in await run_in_threadpool(self._last):
+        for event in await run_in_threadpool(lambda: list(self.end())):
             yield event
 
     async def events_of_complete_answer(self) -> AsyncGenerator[str, None]:
         """Stream an answer that is complete."""
-        yield self._chunk({"role": "assistant", "content": self._answer.text})
-        for event in await run_in_threadpool(self._last):
+        for event in self.begin():
+            yield event
+        yield self.words(self._answer.text)
+        for event in await run_in_threadpool(lambda: list(self.end())):
             yield event
 
     def _news(self) -> list[str]:
@@ -100,10 +114,25 @@ class CompletionStream:
         self._has_spoken = True
         return spaced
 
-    def _last(self) -> list[str]:
-        return list(self._ending())
 
-    def _ending(self) -> Iterator[str]:
+class CompletionStream(AnswerStream):
+    """The chunks of a chat completion; with `usage` the last one has its tokens."""
+
+    def __init__(self, answer: CompletionAnswer, model: str, *, usage: bool) -> None:
+        super().__init__(answer)
+        self._model = model
+        self._usage = usage
+
+    def begin(self) -> Iterator[str]:
+        """Return the chunk that says who speaks."""
+        yield self._chunk({"role": "assistant", "content": ""})
+
+    def words(self, words: str) -> str:
+        """Return a chunk of words."""
+        return self._chunk({"content": words})
+
+    def end(self) -> Iterator[str]:
+        """Return the chunks after the last word, or an error."""
         error = self._answer.error()
         if error is not None:
             yield _event(openai_error_of_problem(http_problem(error)))
