@@ -30,7 +30,7 @@ up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
 # slow ones would come last. The peers that some tests speak to live in environments of their own:
 # they pin other versions. Bytecode is kept, whatever the shell says: each worker would compile seven
 # hundred modules for pytest, and each process that a test starts the package.
-test soak: export PYTHONDONTWRITEBYTECODE :=
+test soak test-deployed: export PYTHONDONTWRITEBYTECODE :=
 # Files of tests lie in memory where 4 GB of it are free: they ask the disk to sync thousands of times.
 # pytest reads this variable; without a value it takes the usual folder.
 test soak: export PYTEST_DEBUG_TEMPROOT := $(shell df -k /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
