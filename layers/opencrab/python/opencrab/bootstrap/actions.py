@@ -8,12 +8,14 @@ from opencrab import settings
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.bootstrap.web import configured_web_access
+from opencrab.ports.documents import Documents
 from opencrab.ports.memory.search import Search
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.web import SearchEngine, Web
 
 if TYPE_CHECKING:
     from opencrab.adapters.web.search import SearchTransport
+    from opencrab.ports.mcp import McpLink
     from opencrab.settings import Settings
 
 
@@ -26,18 +28,60 @@ class ActionParts:
     skills: StandardSkills
     web: Web | None
     web_search: SearchEngine | None
+    mcp: "McpLink | None"
 
 
 def configured_actions(
-    configured: "Settings", search: Search, carrier: "Callable[[], SearchTransport]"
+    configured: "Settings",
+    search: Search,
+    carrier: "Callable[[], SearchTransport]",
+    facts: Documents,
+    *,
+    is_local: bool = False,
 ) -> ActionParts:
-    """Build the registry of actions, without those that the settings do not configure."""
+    """Build the registry of actions, without those that the settings do not configure.
+
+    `facts` has the trusted tools of MCP servers, which commands may be on the local home only.
+    """
     web, web_search, absent = configured_web_access(configured, carrier)
     skills = FileSkills(settings.skills_folder_setting())
+    mcp = _mcp_link(configured, is_local=is_local)
     return ActionParts(
-        actions=Registry(GROUPS, skills, absent),
+        actions=Registry(GROUPS, skills, absent)
+        if mcp is None
+        else _registry(configured, skills, absent, mcp, facts),
         search=search,
         skills=skills,
         web=web,
         web_search=web_search,
+        mcp=mcp,
+    )
+
+
+def _mcp_link(configured: "Settings", *, is_local: bool) -> "McpLink | None":
+    """Return the MCP servers of the settings; without any, nothing of MCP is loaded."""
+    if not any(name.startswith("mcp.servers.") for name in configured.values):
+        return None
+    from opencrab.bootstrap.mcp import configured_mcp_link
+
+    return configured_mcp_link(configured, is_local=is_local)
+
+
+def _registry(
+    configured: "Settings",
+    skills: StandardSkills,
+    absent: frozenset[str],
+    mcp: "McpLink",
+    facts: Documents,
+) -> Registry:
+    from opencrab.actions.mcp import McpRegistry
+
+    return McpRegistry(
+        GROUPS,
+        skills,
+        absent,
+        servers=mcp.servers,
+        client=mcp.client,
+        facts=facts,
+        prompt_bytes=int(configured.get("mcp.prompt_bytes")),
     )

@@ -1,0 +1,118 @@
+"""MCP servers from the settings; their client is loaded with the first server of the settings."""
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from opencrab.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from opencrab.adapters.mcp.connections import McpConnection, McpConnections
+    from opencrab.domain.mcp.server import McpServer
+    from opencrab.ports.mcp import McpLink
+    from opencrab.settings import Settings
+
+_SECTION = "mcp.servers"
+
+
+def configured_mcp_servers(configured: "Settings", *, is_local: bool) -> "tuple[McpServer, ...]":
+    """Return the servers that are enabled, in order of their names.
+
+    On AWS a server with a command has a `problem`, as one that lacks a variable has everywhere.
+    Raises Invalid, naming the server, for settings that contradict each other.
+    """
+    found: Mapping[str, Any] = configured.table("mcp").get("servers", {})
+    if not found:
+        return ()
+    absent = configured.absent_below(_SECTION)
+    servers = [
+        _server(name, values, absent.get(name, ""), is_local=is_local)
+        for name, values in sorted(found.items())
+        if values.get("enabled", True)
+    ]
+    return tuple(servers)
+
+
+def _server(name: str, values: Mapping[str, Any], missing: str, *, is_local: bool) -> "McpServer":
+    from pydantic import ValidationError
+
+    from opencrab.domain.mcp.server import McpServer
+
+    given = {key: value for key, value in values.items() if key != "enabled"}
+    field = f"{_SECTION}.{name}"
+    try:
+        server = McpServer.model_validate({**given, "name": name})
+    except ValidationError as error:
+        if any(item["loc"][:1] == ("name",) for item in error.errors(include_input=False)):
+            raise Invalid(
+                f"{name!r} cannot be the name of an MCP server",
+                field=field,
+                cure="use a to z, digits and single _, 24 characters at most, as in my_files",
+            ) from None
+        raise Invalid(
+            f"the settings of the MCP server {name} are not valid", field=field, cure="correct them"
+        ) from None
+    if not missing and bool(server.command) == bool(server.url):
+        raise Invalid(
+            f"the MCP server {name} needs a command or a url, and not both",
+            field=field,
+            cure=f'write {field}.command = "npx" or {field}.url = "https://…"',
+        )
+    problem, cure = _problem(server, missing, is_local=is_local)
+    return server.replaced(problem=problem, cure=cure)
+
+
+def _problem(server: "McpServer", missing: str, *, is_local: bool) -> tuple[str, str]:
+    from opencrab.adapters.address import BaseUrlRules
+
+    if missing:
+        return f"the variable {missing} is not set", f"set {missing}, or store it as a secret"
+    if server.command:
+        why = "" if is_local else "on AWS no commands are run"
+        return why, "give it a url, or run OpenCrab on your own computer"
+    BaseUrlRules(f"the MCP server {server.name}", f"{_SECTION}.{server.name}.url").validate(
+        server.url.partition("?")[0]
+    )
+    return "", ""
+
+
+def configured_mcp_link(configured: "Settings", *, is_local: bool) -> "McpLink":
+    """Return the servers of the settings with their client; raises Invalid as the servers do."""
+    from opencrab.ports.mcp import McpLink
+
+    servers = configured_mcp_servers(configured, is_local=is_local)
+    return McpLink(servers, mcp_connections(is_local=is_local))
+
+
+def mcp_connections(*, is_local: bool) -> "McpConnections":
+    """Return the client of MCP servers, which connects at the first use of each."""
+    from opencrab.adapters.mcp import McpConnections
+
+    return McpConnections(_connect_locally if is_local else _connect_to_public)
+
+
+def _connect_locally(server: "McpServer") -> "McpConnection":
+    """Start a command, or connect to any address: its owner wrote it on this computer."""
+    if server.command:
+        from opencrab.adapters.mcp.stdio import StdioConnection
+
+        return StdioConnection(server, os.environ)  # noqa: TID251 - what programs need
+    from opencrab.adapters.mcp.http import HttpConnection
+
+    return HttpConnection(server, _timed_backend())
+
+
+def _connect_to_public(server: "McpServer") -> "McpConnection":
+    """Connect to public addresses only, as a name was looked up once."""
+    from opencrab.adapters.mcp.http import HttpConnection
+    from opencrab.adapters.web.connection import PinnedBackend, resolve_web_host
+
+    return HttpConnection(server, PinnedBackend(_timed_backend(), resolve_web_host))
+
+
+@cache
+def _timed_backend() -> Any:
+    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+
+    return TimedBackend()
