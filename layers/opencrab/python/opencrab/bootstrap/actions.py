@@ -45,43 +45,17 @@ def configured_actions(
     """
     web, web_search, absent = configured_web_access(configured, carrier)
     skills = FileSkills(settings.skills_folder_setting())
-    mcp = _mcp_link(configured, is_local=is_local)
+    actions, mcp = Registry(GROUPS, skills, absent), None
+    if any(name.startswith("mcp.servers.") for name in configured.values):
+        from opencrab.bootstrap.mcp import configured_mcp_link, registry_with_mcp_tools
+
+        mcp = configured_mcp_link(configured, is_local=is_local)
+        actions = registry_with_mcp_tools(configured, skills, absent, mcp, facts)
     return ActionParts(
-        actions=Registry(GROUPS, skills, absent)
-        if mcp is None
-        else _registry(configured, skills, absent, mcp, facts),
+        actions=actions,
         search=search,
         skills=skills,
         web=web,
         web_search=web_search,
         mcp=mcp,
-    )
-
-
-def _mcp_link(configured: "Settings", *, is_local: bool) -> "McpLink | None":
-    """Return the MCP servers of the settings; without any, nothing of MCP is loaded."""
-    if not any(name.startswith("mcp.servers.") for name in configured.values):
-        return None
-    from opencrab.bootstrap.mcp import configured_mcp_link
-
-    return configured_mcp_link(configured, is_local=is_local)
-
-
-def _registry(
-    configured: "Settings",
-    skills: StandardSkills,
-    absent: frozenset[str],
-    mcp: "McpLink",
-    facts: Documents,
-) -> Registry:
-    from opencrab.actions.mcp import McpRegistry
-
-    return McpRegistry(
-        GROUPS,
-        skills,
-        absent,
-        servers=mcp.servers,
-        client=mcp.client,
-        facts=facts,
-        prompt_bytes=int(configured.get("mcp.prompt_bytes")),
     )

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
+    from opencrab.actions.registry import Registry
     from opencrab.adapters.mcp.connections import McpConnection, McpConnections
     from opencrab.domain.mcp.server import McpServer
+    from opencrab.ports.documents import Documents
     from opencrab.ports.mcp import McpLink
+    from opencrab.ports.skills import StandardSkills
     from opencrab.settings import Settings
 
 _SECTION = "mcp.servers"
@@ -83,6 +86,28 @@ def configured_mcp_link(configured: "Settings", *, is_local: bool) -> "McpLink":
 
     servers = configured_mcp_servers(configured, is_local=is_local)
     return McpLink(servers, mcp_connections(is_local=is_local))
+
+
+def registry_with_mcp_tools(
+    configured: "Settings",
+    skills: "StandardSkills",
+    absent: frozenset[str],
+    link: "McpLink",
+    facts: "Documents",
+) -> "Registry":
+    """Return the registry of all actions and of the trusted tools, which `facts` has."""
+    from opencrab.actions import GROUPS
+    from opencrab.actions.mcp import McpRegistry
+
+    return McpRegistry(
+        GROUPS,
+        skills,
+        absent,
+        servers=link.servers,
+        client=link.client,
+        facts=facts,
+        prompt_bytes=int(configured.get("mcp.prompt_bytes")),
+    )
 
 
 def mcp_connections(*, is_local: bool) -> "McpConnections":
