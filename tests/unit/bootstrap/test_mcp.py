@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.bootstrap.mcp import configured_mcp_servers
+from opencrab.bootstrap.mcp import configured_mcp_link, configured_mcp_servers
 from opencrab.domain.errors import Invalid
 from opencrab.settings import EffectiveSetting, OwnerSettings, Settings, load_settings
 
@@ -13,12 +13,15 @@ SECRET = "sk-KANARI"
 
 def configured(variables: dict[str, str] | None = None, **servers: dict[str, Any]) -> Settings:
     """The settings with these servers."""
-    values = {
+    return load_settings({}, variables or {}, own=OwnerSettings(_own(**servers)))
+
+
+def _own(**servers: dict[str, Any]) -> dict[str, EffectiveSetting]:
+    return {
         f"mcp.servers.{name}.{key}": EffectiveSetting(value, "config.toml:1")
         for name, given in servers.items()
         for key, value in given.items()
     }
-    return load_settings({}, variables or {}, own=OwnerSettings(values))
 
 
 def test_without_servers_there_are_none() -> None:
@@ -48,6 +51,42 @@ def test_a_server_that_lacks_a_variable_is_named_and_not_used() -> None:
     (found,) = configured_mcp_servers(configured(web=web), is_local=True)
     assert found.problem == "the variable ADDRESS is not set"
     assert found.cure == "set ADDRESS, or store it as a secret"
+
+
+class Stored:
+    """Secrets that tell who asked for what."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def get(self, name: str) -> str | None:
+        self.asked.append(name)
+        return {"TOKEN": SECRET, "ADDRESS": "https://example.org/mcp"}.get(name)
+
+
+def test_stored_secrets_are_looked_up_and_only_those_that_servers_name() -> None:
+    web = {"url": "${ADDRESS}", "headers.Authorization": "Bearer ${TOKEN}"}
+    lacking = {"command": "npx", "env.KEY": "${NOWHERE}"}
+    values = configured(web=web, lacking=lacking)
+    stored: Any = Stored()
+
+    def load(_overrides: dict[str, Any], *, secret: Any) -> Settings:
+        return load_settings(
+            {}, {}, own=OwnerSettings(_own(web=web, lacking=lacking)), secret=secret
+        )
+
+    link = configured_mcp_link(values, load, stored, is_local=True)
+    assert link.servers[0].problem == "the variable NOWHERE is not set"
+    assert link.servers[1].headers == {"Authorization": f"Bearer {SECRET}"}
+    assert set(stored.asked) == {"TOKEN", "ADDRESS", "NOWHERE"}
+    link.client.close()  # type: ignore[attr-defined]
+
+
+def test_a_call_on_aws_ends_before_another_worker_takes_the_turn() -> None:
+    web = {"url": "https://example.org/mcp", "timeout_seconds": 200}
+    for is_local, seconds in ((True, 200), (False, 60)):
+        (found,) = configured_mcp_servers(configured(web=web), is_local=is_local)
+        assert found.timeout_seconds == seconds
 
 
 def test_commands_are_not_run_on_aws() -> None:

@@ -104,8 +104,12 @@ def test_a_call_that_fails_says_whether_it_may_have_been_made(
 def test_a_server_that_cannot_be_used_was_not_called(
     client: McpConnections, tmp_path: Path, mode: str, told: str
 ) -> None:
+    server = serving(mode, tmp_path, timeout_seconds=3 if mode == "hang_start" else 60)
     with pytest.raises(McpUnavailable, match=told):
-        client.tools(serving(mode, tmp_path, timeout_seconds=1.5))
+        client.tools(server)
+    with pytest.raises(McpUnavailable, match=told) as caught:
+        client.call(server, "add", "0" * 64, {"a": 1, "b": 2})
+    assert not caught.value.sent
     assert book(tmp_path) == []
 
 

@@ -8,6 +8,7 @@ from opencrab import settings
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.bootstrap.web import configured_web_access
+from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.documents import Documents
 from opencrab.ports.memory.search import Search
 from opencrab.ports.skills import StandardSkills
@@ -37,11 +38,14 @@ def configured_actions(
     carrier: "Callable[[], SearchTransport]",
     facts: Documents,
     *,
+    load: "Callable[..., Settings] | None" = None,
+    secrets: Secrets | None = None,
     is_local: bool = False,
 ) -> ActionParts:
     """Build the registry of actions, without those that the settings do not configure.
 
-    `facts` has the trusted tools of MCP servers, which commands may be on the local home only.
+    `facts` has the trusted tools of MCP servers, `load` reads their settings again with `secrets`,
+    and commands may be such servers if it `is_local`.
     """
     web, web_search, absent = configured_web_access(configured, carrier)
     skills = FileSkills(settings.skills_folder_setting())
@@ -49,7 +53,7 @@ def configured_actions(
     if any(name.startswith("mcp.servers.") for name in configured.values):
         from opencrab.bootstrap.mcp import configured_mcp_link, registry_with_mcp_tools
 
-        mcp = configured_mcp_link(configured, is_local=is_local)
+        mcp = configured_mcp_link(configured, load, secrets, is_local=is_local)
         actions = registry_with_mcp_tools(configured, skills, absent, mcp, facts)
     return ActionParts(
         actions=actions,

@@ -1,7 +1,7 @@
 """MCP servers from the settings; their client is loaded with the first server of the settings."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,15 @@ if TYPE_CHECKING:
     from opencrab.actions.registry import Registry
     from opencrab.adapters.mcp.connections import McpConnection, McpConnections
     from opencrab.domain.mcp.server import McpServer
+    from opencrab.ports.access.secrets import Secrets
     from opencrab.ports.documents import Documents
     from opencrab.ports.mcp import McpLink
     from opencrab.ports.skills import StandardSkills
     from opencrab.settings import Settings
 
 _SECTION = "mcp.servers"
+_AWS_SECONDS = 60.0
+"""The longest call on AWS, where another worker takes a turn that gives no sign for longer."""
 
 
 def configured_mcp_servers(configured: "Settings", *, is_local: bool) -> "tuple[McpServer, ...]":
@@ -63,7 +66,9 @@ def _server(name: str, values: Mapping[str, Any], missing: str, *, is_local: boo
             cure=f'write {field}.command = "npx" or {field}.url = "https://…"',
         )
     problem, cure = _problem(server, missing, is_local=is_local)
-    return server.replaced(problem=problem, cure=cure)
+    most = server.timeout_seconds if is_local else _AWS_SECONDS
+    seconds = min(server.timeout_seconds, most)
+    return server.replaced(problem=problem, cure=cure, timeout_seconds=seconds)
 
 
 def _problem(server: "McpServer", missing: str, *, is_local: bool) -> tuple[str, str]:
@@ -80,12 +85,39 @@ def _problem(server: "McpServer", missing: str, *, is_local: bool) -> tuple[str,
     return "", ""
 
 
-def configured_mcp_link(configured: "Settings", *, is_local: bool) -> "McpLink":
-    """Return the servers of the settings with their client; raises Invalid as the servers do."""
+def configured_mcp_link(
+    configured: "Settings",
+    load: "Callable[..., Settings] | None",
+    secrets: "Secrets | None",
+    *,
+    is_local: bool,
+) -> "McpLink":
+    """Return the servers of the settings with their client; raises Invalid as the servers do.
+
+    Variables that the environment lacks are looked up in `secrets`, and no others of the settings.
+    """
     from opencrab.ports.mcp import McpLink
 
+    if load is not None and secrets is not None:
+        configured = _with_secrets(configured, load, secrets)
     servers = configured_mcp_servers(configured, is_local=is_local)
     return McpLink(servers, mcp_connections(is_local=is_local))
+
+
+def _with_secrets(
+    configured: "Settings", load: "Callable[..., Settings]", secrets: "Secrets"
+) -> "Settings":
+    """Return the settings with the stored secrets that MCP servers name."""
+    wanted = set[str]()
+
+    def secret(name: str) -> str | None:
+        return secrets.get(name) if name in wanted else None
+
+    # Settings tell one variable that a section lacks, so each look may show another.
+    while missing := set(configured.absent_below(_SECTION).values()) - wanted:
+        wanted |= missing
+        configured = load({}, secret=secret)
+    return configured
 
 
 def registry_with_mcp_tools(

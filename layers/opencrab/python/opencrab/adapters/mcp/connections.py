@@ -64,7 +64,11 @@ class McpConnections:
         self, server: McpServer, tool: str, fingerprint: str, arguments: Mapping[str, Any]
     ) -> McpAnswer:
         place, deadline = self._place(server), self._deadline(server)
-        listed = place.known(deadline).get(tool)
+        try:
+            listed = place.known(deadline).get(tool)
+        except McpUnavailable as error:
+            # What was sent is not the call.
+            raise McpUnavailable(error.message, cure=error.cure) from None
         if listed != fingerprint:
             what = "no longer has the tool" if listed is None else "has changed the tool"
             raise Refused(

@@ -32,7 +32,7 @@ _END_SECONDS = 2.0
 _OK, _MOVED, _CLIENT_ERROR, _UNSIGNED, _FORBIDDEN, _GONE = 200, 300, 400, 401, 403, 404
 _AS_SESSION = "mcp-session-id"
 _TAKES = "application/json, text/event-stream"
-_CURE = "`opencrab mcp test` shows more; continue without it"
+_CURE = "check its address, or continue without it"
 
 
 class HttpConnection:

@@ -36,7 +36,7 @@ _INHERITED = (
 )
 _END_SECONDS = 2.0
 _FILE_BYTES = 2**30
-_CURE = "`opencrab mcp test` shows more; continue without it"
+_CURE = "run its command in a terminal to see what it says, or continue without it"
 
 
 class StdioConnection:

@@ -249,6 +249,8 @@ def _runtime(
                 aws_search_of_process(configured, clock),
                 aws_transport_of_process,
                 home.facts,
+                load=load,
+                secrets=secrets,
             )
         ),
         **vars(discord_of(configured, secrets, clock, home.facts, load=load)),

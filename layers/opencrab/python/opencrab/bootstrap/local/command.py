@@ -166,7 +166,10 @@ def _runtime(
     )
     vectors = configured_vectors(configured, home.journal, home.agents, models, clock)
     search = local_search(home, data, clock, vectors)
-    actions = configured_actions(configured, search, network.transport, home.facts, is_local=True)
+    carrier, load = network.transport, local.load
+    actions = configured_actions(
+        configured, search, carrier, home.facts, load=load, secrets=secrets, is_local=True
+    )
     return Runtime(
         home=home,
         clock=clock,
