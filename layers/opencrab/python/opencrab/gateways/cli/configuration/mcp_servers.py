@@ -25,7 +25,7 @@ def add_mcp_server(
     name: McpServer,
     command: Annotated[
         list[str] | None,
-        cli_argument("Command that runs it on this computer; write -- before it.", "[COMMAND]..."),
+        cli_argument("Command that runs it on this computer; write -- before it.", "COMMAND"),
     ] = None,
     *,
     url: Annotated[str | None, cli_option("Its address, if it is not a command.", "URL")] = None,

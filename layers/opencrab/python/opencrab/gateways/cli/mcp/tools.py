@@ -50,7 +50,7 @@ def trust_mcp_tool(
     terminal: Terminal,
     server: ServerName,
     tool: Annotated[
-        list[str] | None, cli_argument("A tool's name, as `mcp test` lists it.", "[TOOL]...")
+        list[str] | None, cli_argument("A tool's name, as `mcp test` lists it.", "TOOL")
     ] = None,
     *,
     every: Annotated[
