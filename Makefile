@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Only prepares: the other targets do this themselves when they need it.
-setup: .venv/.dev .venv-llama/.model .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready ## Install everything for development
+setup: .venv/.dev .venv-llama/.model .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready .node-mcp/.ready ## Install everything for development
 
 # Replaces its shell, so that signals reach OpenCrab itself.
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
@@ -194,15 +194,14 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 	@.venv-llama/bin/python -m tests.llama.model.build .venv-llama/model.gguf
 	@touch $@
 
-# For tests of the page in a browser and the types of its modules alone: without Node, or where npm
-# fetches nothing, they are left out. npm compares each package with the hash in the lock, and runs no script of any.
+# For tests of the page in a browser, of the types of its modules and of MCP servers alone: without Node, or
+# where npm fetches nothing, they are left out. npm compares each package with the hash in the lock, and runs
+# no script of any.
 .node/.ready: tests/integration/browser/node/package-lock.json
-	@mkdir -p .node && cp $(<D)/package.json $(<D)/package-lock.json .node/
-	@if ! command -v npm >/dev/null 2>&1; \
-	then echo "no npm here: tests of accessibility and types of the dashboard are left out"; \
-	else echo "installing $< into .node"; \
-	  if npm ci --prefix .node --ignore-scripts --no-audit --no-fund --loglevel=error; \
-	  then touch $@; else echo "npm failed: tests of accessibility and types of the dashboard are left out" >&2; fi; fi
+	$(call install_node,.node,$<,accessibility and types of the dashboard)
+
+.node-mcp/.ready: tests/interop/node/package-lock.json
+	$(call install_node,.node-mcp,$<,MCP servers)
 
 .venv-lock/.ready: requirements/uv.txt
 	$(call install,.venv-lock,$<)
@@ -232,4 +231,14 @@ define install
 	else pip="$$python -m pip --python $(1)/bin/python"; fi; \
 	$$pip install -qq --no-deps --require-hashes --requirement $(2); \
 	$(if $(3),$$pip install -qq --no-deps --no-build-isolation $(3))
+endef
+
+# $(call install_node,FOLDER,LOCK,TESTS): install exactly what LOCK names, or say which tests are left out.
+define install_node
+	@mkdir -p $(1) && cp $(dir $(2))package.json $(dir $(2))package-lock.json $(1)/
+	@if ! command -v npm >/dev/null 2>&1; \
+	then echo "no npm here: tests of $(3) are left out"; \
+	else echo "installing $(2) into $(1)"; \
+	  if npm ci --prefix $(1) --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	  then touch $(1)/.ready; else echo "npm failed: tests of $(3) are left out" >&2; fi; fi
 endef

@@ -75,6 +75,7 @@ JAPANESE = PageText(
         "insight": "分析",
         "discord": "Discord",
         "world": "ワールド",
+        "mcp": "MCP",
         "simulation": "シミュレーション",
         "architecture": "アーキテクチャ",
     },

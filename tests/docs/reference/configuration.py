@@ -29,11 +29,11 @@ def settings() -> dict[str, Any]:
 
 
 def unset_settings() -> list[str]:
-    """Every setting without `*` in its name that ships without a value."""
+    """Every setting that ships without a value: of uses of models, and of MCP servers."""
     return [
         name
         for name in RULES
-        if "*" not in name and name.startswith("llm.uses.") and name not in settings()
+        if name.startswith(("llm.uses.", "mcp.servers.")) and name not in settings()
     ]
 
 
@@ -63,13 +63,14 @@ def page(language: Language) -> str:
 def _row(name: str, language: Language) -> tuple[str, ...]:
     default, rule = settings().get(name), RULES.get(name)
     kind = str(rule.kind) if default is None and rule is not None else _type(default)
-    variable = f"OPENCRAB_{name.upper().replace('.', '__')}"
+    # A variable can set only what the file has.
+    variable = "" if "*" in name else f"`OPENCRAB_{name.upper().replace('.', '__')}`"
     text = sentence("configuration", described_by(name), language)
     return (
         f"`{name}`",
         kind,
         "" if default is None else f"`{_shown(default)}`",
-        f"`{variable}`",
+        variable,
         text,
     )
 

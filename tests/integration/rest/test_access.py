@@ -41,6 +41,7 @@ BODIES = {
     "POST /agents/{agent_id}/grants": {"actions": ["ws_write"], "calls": 1, "hours": 1},
     "POST /keys": {"name": "x"},
     "PUT /llm/providers/{name}": {},
+    "PUT /mcp/servers/{server}/tools/{tool}": {"fingerprint": "0" * 64},
     "PUT /llm/prices": {"prices": {}},
     "PUT /llm/aliases": {"aliases": None},
     "PUT /llm/fallback": {"fallback": None},

@@ -8,12 +8,15 @@ from opencrab import settings
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.bootstrap.web import configured_web_access
+from opencrab.ports.access.secrets import Secrets
+from opencrab.ports.documents import Documents
 from opencrab.ports.memory.search import Search
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.web import SearchEngine, Web
 
 if TYPE_CHECKING:
     from opencrab.adapters.web.search import SearchTransport
+    from opencrab.ports.mcp import McpLink
     from opencrab.settings import Settings
 
 
@@ -26,18 +29,37 @@ class ActionParts:
     skills: StandardSkills
     web: Web | None
     web_search: SearchEngine | None
+    mcp: "McpLink | None"
 
 
 def configured_actions(
-    configured: "Settings", search: Search, carrier: "Callable[[], SearchTransport]"
+    configured: "Settings",
+    search: Search,
+    carrier: "Callable[[], SearchTransport]",
+    facts: Documents,
+    *,
+    load: "Callable[..., Settings] | None" = None,
+    secrets: Secrets | None = None,
+    is_local: bool = False,
 ) -> ActionParts:
-    """Build the registry of actions, without those that the settings do not configure."""
+    """Build the registry of actions, without those that the settings do not configure.
+
+    `facts` has the trusted tools of MCP servers, `load` reads their settings again with `secrets`,
+    and commands may be such servers if it `is_local`.
+    """
     web, web_search, absent = configured_web_access(configured, carrier)
     skills = FileSkills(settings.skills_folder_setting())
+    actions, mcp = Registry(GROUPS, skills, absent), None
+    if any(name.startswith("mcp.servers.") for name in configured.values):
+        from opencrab.bootstrap.mcp import configured_mcp_link, registry_with_mcp_tools
+
+        mcp = configured_mcp_link(configured, load, secrets, is_local=is_local)
+        actions = registry_with_mcp_tools(configured, skills, absent, mcp, facts)
     return ActionParts(
-        actions=Registry(GROUPS, skills, absent),
+        actions=actions,
         search=search,
         skills=skills,
         web=web,
         web_search=web_search,
+        mcp=mcp,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.autonomy.settings import Autonomy
@@ -26,6 +26,9 @@ from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import ActionReach, Actions
 from opencrab.ports.web import SearchEngine, Web
 from opencrab.ports.world import WorldLink
+
+if TYPE_CHECKING:
+    from opencrab.ports.mcp import McpLink
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,9 @@ class Runtime:
 
     `directory` and `secrets` serve people who read and set up providers; `search`, `skills` and the
     web serve actions. `discord` is Discord's API, `discord_files` where its files are fetched,
-    `community` its servers and members. `world` is the link to outside worlds, if any, `answers`
-    the watchers of words that are still arriving, `previews` the channels that show them, by kind.
+    `community` its servers and members. `world` is the link to outside worlds and `mcp` to MCP
+    servers, if any, `answers` the watchers of words that are still arriving, `previews` the
+    channels that show them, by kind.
     `consequences` are the capabilities that react to turns, `jobs` the kinds of background turns;
     neither has a default, since a missing one would go unnoticed.
     """
@@ -123,6 +127,7 @@ class Runtime:
     discord_files: FileSource | None = None
     community: Community = field(default_factory=Community)
     world: WorldLink | None = None
+    mcp: "McpLink | None" = None
     answers: AnswerFeed = field(default_factory=NoWatchers)
     previews: Mapping[str, PreviewChannel] = field(default_factory=dict)
 

@@ -211,7 +211,8 @@ def aws_message_admission(
     home = _home(configured, clock, consistent=True)
     stored, own = home.preferences.get, SettingsWithOwnProviders(load, home.facts).load
     models = DeployedModels(lambda: models_of_lambda(None, stored, clock.now, load=own))
-    parts = vars(configured_actions(configured, NothingToFind(), aws_transport_of_process))
+    search = NothingToFind()
+    parts = vars(configured_actions(configured, search, aws_transport_of_process, home.facts))
     return Runtime(
         home=home,
         clock=clock,
@@ -244,7 +245,12 @@ def _runtime(
         jobs=(),
         **vars(
             configured_actions(
-                configured, aws_search_of_process(configured, clock), aws_transport_of_process
+                configured,
+                aws_search_of_process(configured, clock),
+                aws_transport_of_process,
+                home.facts,
+                load=load,
+                secrets=secrets,
             )
         ),
         **vars(discord_of(configured, secrets, clock, home.facts, load=load)),

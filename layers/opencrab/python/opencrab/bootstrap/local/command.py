@@ -166,6 +166,7 @@ def _runtime(
     )
     vectors = configured_vectors(configured, home.journal, home.agents, models, clock)
     search = local_search(home, data, clock, vectors)
+    actions = partial(configured_actions, load=local.load, secrets=secrets, is_local=True)
     return Runtime(
         home=home,
         clock=clock,
@@ -176,7 +177,7 @@ def _runtime(
         world=local_world_link(secrets, home.facts, clock),
         consequences=CONSEQUENCES,
         jobs=JOBS,
-        **vars(configured_actions(configured, search, network.transport)),
+        **vars(actions(configured, search, network.transport, home.facts)),
         **vars(discord_of(configured, secrets, clock, home.facts, load=local.load)),
     )
 

@@ -66,6 +66,10 @@ def check_local_settings_together(local: "LocalSettings") -> "Settings":
     configured = local.load({})
     configured_engine_rules(configured)
     backup_interval_of_local_server(str(configured.get("backup.every")))
+    if any(name.startswith("mcp.servers.") for name in configured.values):
+        from opencrab.bootstrap.mcp import configured_mcp_servers
+
+        configured_mcp_servers(configured, is_local=True)
     configured_local_models(local_secret_store(local.places.data), local.load)
     settings.public_prices_of_settings()
     return configured

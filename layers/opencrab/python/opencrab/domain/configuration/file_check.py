@@ -36,6 +36,7 @@ _SYNTAX = {
 
 _NEAR = 0.6
 _PROVIDERS = "llm.providers."
+_OWN_TABLE = re.compile(r"mcp\.servers(\.[^.]+(\.(env|headers))?)?")
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,10 @@ def _of_setting(
 
 
 def _is_section(name: str, known: Sequence[str]) -> bool:
-    """Check whether a name is that of a table: of settings, or of a provider of the owner's."""
+    """Check whether a name is that of a table: of settings, or of what the owner names."""
     is_provider = name.startswith(_PROVIDERS) and "." not in name.removeprefix(_PROVIDERS)
-    return is_provider or any(each.startswith(f"{name}.") for each in known)
+    is_own = is_provider or _OWN_TABLE.fullmatch(name) is not None
+    return is_own or any(each.startswith(f"{name}.") for each in known)
 
 
 def _of_dots(statements: Sequence[TomlStatement]) -> Iterator[SettingFault]:

@@ -65,7 +65,7 @@ def _of_rule(rule: SettingRule) -> dict[str, Any]:
     if rule.kind is SettingKind.MODEL:
         return dict(_MODEL)
     if rule.kind is SettingKind.SECRET:
-        return {"type": "string", "pattern": f"^({_VARIABLE})?$"}
+        return {"type": "string", "pattern": f"^({rule.pattern or _VARIABLE})?$"}
     if rule.kind is SettingKind.SWITCH:
         return {"type": "boolean"}
     if rule.kind in {SettingKind.WHOLE, SettingKind.NUMBER}:

@@ -43,7 +43,8 @@ class SettingRule:
     """What a setting's value must be.
 
     `least` and `most` limit numbers, and `above` is a limit that is itself excluded. `pattern` is
-    for a text, or for each text of a list, and `example` follows it. `judge` returns what is wrong
+    for a text, or for each text of a list, and `example` follows it; that of a secret says what may
+    stand around its variable. `judge` returns what is wrong
     with a value of the right type. `fixed` are the only values of a setting that cannot be changed;
     the sentence `fixed_` and `reason` says why.
     """
@@ -65,7 +66,8 @@ def find_setting_problem(rule: SettingRule, value: object) -> SettingProblem | N
     if rule.fixed:
         return None if value in rule.fixed else SettingProblem(f"fixed_{rule.reason}")
     if rule.kind is SettingKind.SECRET:
-        is_reference = isinstance(value, str) and (not value or VARIABLE.fullmatch(value))
+        form = rule.pattern or VARIABLE.pattern
+        is_reference = isinstance(value, str) and (not value or re.fullmatch(form, value))
         return None if is_reference else SettingProblem("secret")
     if not _HAS_TYPE[rule.kind](value):
         return SettingProblem(f"type_{rule.kind}")

@@ -6,6 +6,7 @@ from typing import Any
 
 from opencrab.domain.configuration.rule import (
     SECRET_NAME,
+    VARIABLE,
     SettingKind,
     SettingProblem,
     SettingRule,
@@ -159,6 +160,18 @@ _GATEWAYS: dict[str, SettingRule] = {
     "web.search.api_key": _SECRET,
     "web.search.base_url": _text(**_ADDRESS),
     "world.bus": _text(),
+    "mcp.prompt_bytes": _whole(0, 65_536),
+    "mcp.servers.*.command": _text(),
+    "mcp.servers.*.args": _texts(),
+    "mcp.servers.*.env.*": SettingRule(SettingKind.SECRET, pattern=r"[^\x00]*"),
+    "mcp.servers.*.url": _text(**_ADDRESS),
+    "mcp.servers.*.headers.*": SettingRule(
+        SettingKind.SECRET, pattern=rf"[ -~]*{VARIABLE.pattern}[ -~]*"
+    ),
+    "mcp.servers.*.agents": _texts(),
+    "mcp.servers.*.timeout_seconds": _SECONDS,
+    "mcp.servers.*.max_result_kb": _whole(1, 4_096),
+    "mcp.servers.*.enabled": _SWITCH,
 }
 
 _AGENTS: dict[str, SettingRule] = {

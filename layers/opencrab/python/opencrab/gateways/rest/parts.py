@@ -174,6 +174,12 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/llm/providers/{name}",
         "/api/llm/providers/{name}/health",
     ),
+    "mcp.servers": (
+        "/api/mcp/servers",
+        "/api/mcp/servers/{server}",
+        "/api/mcp/servers/{server}/tools",
+        "/api/mcp/servers/{server}/tools/{tool}",
+    ),
     "models.models": (
         "/api/llm/models",
         "/api/llm/prices",

@@ -225,6 +225,18 @@ _TREE = (
         section=_AGENTS,
     ),
     CommandNode(
+        "mcp",
+        "Add MCP servers, and trust their tools for your agents.",
+        commands=(
+            CommandNode("add", runs="configuration.mcp_servers:add_mcp_server"),
+            CommandNode("list", runs="mcp.tools:list_mcp_servers"),
+            CommandNode("test", runs="mcp.tools:test_mcp_server"),
+            CommandNode("trust", runs="mcp.tools:trust_mcp_tool"),
+            CommandNode("remove", runs="configuration.mcp_servers:remove_mcp_server"),
+        ),
+        section=_AGENTS,
+    ),
+    CommandNode(
         "workspace",
         "List, read, write, download, upload and delete an agent's files.",
         commands=(

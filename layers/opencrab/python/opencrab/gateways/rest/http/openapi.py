@@ -29,6 +29,7 @@ _TAGS = {
     "tasks": "Purpose, instructions, goals, plans and schedules.",
     "approvals": "Approvals of tool calls, and grants in advance.",
     "models": "Models, providers, aliases, prices and model choices of agents.",
+    "mcp": "MCP servers, their tools, and which of them agents may use.",
     "world": "The world to which an agent is bound.",
     "costs": "Costs and budgets.",
     "keys": "API keys.",

@@ -1,0 +1,175 @@
+"""MCP servers from the settings; their client is loaded with the first server of the settings."""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from opencrab.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from opencrab.actions.registry import Registry
+    from opencrab.adapters.mcp.connections import McpConnection, McpConnections
+    from opencrab.domain.mcp.server import McpServer
+    from opencrab.ports.access.secrets import Secrets
+    from opencrab.ports.documents import Documents
+    from opencrab.ports.mcp import McpLink
+    from opencrab.ports.skills import StandardSkills
+    from opencrab.settings import Settings
+
+_SECTION = "mcp.servers"
+_AWS_SECONDS = 60.0
+"""The longest call on AWS, where another worker takes a turn that gives no sign for longer."""
+
+
+def configured_mcp_servers(configured: "Settings", *, is_local: bool) -> "tuple[McpServer, ...]":
+    """Return the servers that are enabled, in order of their names.
+
+    On AWS a server with a command has a `problem`, as one that lacks a variable has everywhere.
+    Raises Invalid, naming the server, for settings that contradict each other.
+    """
+    found: Mapping[str, Any] = configured.table("mcp").get("servers", {})
+    if not found:
+        return ()
+    absent = configured.absent_below(_SECTION)
+    servers = [
+        _server(name, values, absent.get(name, ""), is_local=is_local)
+        for name, values in sorted(found.items())
+        if values.get("enabled", True)
+    ]
+    return tuple(servers)
+
+
+def _server(name: str, values: Mapping[str, Any], missing: str, *, is_local: bool) -> "McpServer":
+    from pydantic import ValidationError
+
+    from opencrab.domain.mcp.server import McpServer
+
+    given = {key: value for key, value in values.items() if key != "enabled"}
+    field = f"{_SECTION}.{name}"
+    try:
+        server = McpServer.model_validate({**given, "name": name})
+    except ValidationError as error:
+        if any(item["loc"][:1] == ("name",) for item in error.errors(include_input=False)):
+            raise Invalid(
+                f"{name!r} cannot be the name of an MCP server",
+                field=field,
+                cure="use a to z, digits and single _, 24 characters at most, as in my_files",
+            ) from None
+        raise Invalid(
+            f"the settings of the MCP server {name} are not valid", field=field, cure="correct them"
+        ) from None
+    if not missing and bool(server.command) == bool(server.url):
+        raise Invalid(
+            f"the MCP server {name} needs a command or a url, and not both",
+            field=field,
+            cure=f'write {field}.command = "npx" or {field}.url = "https://…"',
+        )
+    problem, cure = _problem(server, missing, is_local=is_local)
+    most = server.timeout_seconds if is_local else _AWS_SECONDS
+    seconds = min(server.timeout_seconds, most)
+    return server.replaced(problem=problem, cure=cure, timeout_seconds=seconds)
+
+
+def _problem(server: "McpServer", missing: str, *, is_local: bool) -> tuple[str, str]:
+    from opencrab.adapters.address import BaseUrlRules
+
+    if missing:
+        return f"the variable {missing} is not set", f"set {missing}, or store it as a secret"
+    if server.command:
+        why = "" if is_local else "on AWS no commands are run"
+        return why, "give it a url, or run OpenCrab on your own computer"
+    BaseUrlRules(f"the MCP server {server.name}", f"{_SECTION}.{server.name}.url").validate(
+        server.url.partition("?")[0]
+    )
+    return "", ""
+
+
+def configured_mcp_link(
+    configured: "Settings",
+    load: "Callable[..., Settings] | None",
+    secrets: "Secrets | None",
+    *,
+    is_local: bool,
+) -> "McpLink":
+    """Return the servers of the settings with their client; raises Invalid as the servers do.
+
+    Variables that the environment lacks are looked up in `secrets`, and no others of the settings.
+    """
+    from opencrab.ports.mcp import McpLink
+
+    if load is not None and secrets is not None:
+        configured = _with_secrets(configured, load, secrets)
+    servers = configured_mcp_servers(configured, is_local=is_local)
+    return McpLink(servers, mcp_connections(is_local=is_local))
+
+
+def _with_secrets(
+    configured: "Settings", load: "Callable[..., Settings]", secrets: "Secrets"
+) -> "Settings":
+    """Return the settings with the stored secrets that MCP servers name."""
+    wanted = set[str]()
+
+    def secret(name: str) -> str | None:
+        return secrets.get(name) if name in wanted else None
+
+    # Settings tell one variable that a section lacks, so each look may show another.
+    while missing := set(configured.absent_below(_SECTION).values()) - wanted:
+        wanted |= missing
+        configured = load({}, secret=secret)
+    return configured
+
+
+def registry_with_mcp_tools(
+    configured: "Settings",
+    skills: "StandardSkills",
+    absent: frozenset[str],
+    link: "McpLink",
+    facts: "Documents",
+) -> "Registry":
+    """Return the registry of all actions and of the trusted tools, which `facts` has."""
+    from opencrab.actions import GROUPS
+    from opencrab.actions.mcp import McpRegistry
+
+    return McpRegistry(
+        GROUPS,
+        skills,
+        absent,
+        servers=link.servers,
+        client=link.client,
+        facts=facts,
+        prompt_bytes=int(configured.get("mcp.prompt_bytes")),
+    )
+
+
+def mcp_connections(*, is_local: bool) -> "McpConnections":
+    """Return the client of MCP servers, which connects at the first use of each."""
+    from opencrab.adapters.mcp import McpConnections
+
+    return McpConnections(_connect_locally if is_local else _connect_to_public)
+
+
+def _connect_locally(server: "McpServer") -> "McpConnection":
+    """Start a command, or connect to any address: its owner wrote it on this computer."""
+    if server.command:
+        from opencrab.adapters.mcp.stdio import StdioConnection
+
+        return StdioConnection(server, os.environ)  # noqa: TID251 - what programs need
+    from opencrab.adapters.mcp.http import HttpConnection
+
+    return HttpConnection(server, _timed_backend())
+
+
+def _connect_to_public(server: "McpServer") -> "McpConnection":
+    """Connect to public addresses only, as a name was looked up once."""
+    from opencrab.adapters.mcp.http import HttpConnection
+    from opencrab.adapters.web.connection import PinnedBackend, resolve_web_host
+
+    return HttpConnection(server, PinnedBackend(_timed_backend(), resolve_web_host))
+
+
+@cache
+def _timed_backend() -> Any:
+    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+
+    return TimedBackend()

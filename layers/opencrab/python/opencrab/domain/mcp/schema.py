@@ -1,0 +1,142 @@
+"""JSON Schemas of an MCP tool's arguments: made small and safe, and compared with a call."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from opencrab.domain.errors import Invalid
+
+SCHEMA_BYTES = 16 * 1024
+"""The largest schema of one tool's arguments, in bytes of JSON."""
+
+_DEPTH = 12
+_PARTS = 1_000
+_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_KEPT = frozenset(
+    {"type", "description", "enum", "const", "items", "properties", "required", "anyOf", "oneOf"}
+    | {"allOf", "default", "format", "additionalProperties", "prefixItems", "nullable"}
+)
+"""Keywords that models read; the server itself checks the others."""
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+def mcp_argument_schema(schema: object) -> dict[str, Any]:
+    """Return a tool's schema without references and rare keywords.
+
+    Raises Invalid for one that describes no object, or is too large or nested too deeply.
+    """
+    if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
+        raise Invalid("the schema of its arguments describes no object")
+    if not isinstance(schema.get("properties", {}), Mapping):
+        raise Invalid("the schema of its arguments has no table of properties")
+    found = _Reading(schema).plain(schema)
+    found["type"] = "object"
+    found.setdefault("properties", {})
+    required = found.get("required", [])
+    if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
+        raise Invalid("the schema of its arguments lists no names as required")
+    size = len(json.dumps(found, ensure_ascii=False).encode())
+    if size > SCHEMA_BYTES:
+        raise Invalid(
+            f"the schema of its arguments takes {size} bytes, at most {SCHEMA_BYTES} are read"
+        )
+    return found
+
+
+def find_mcp_argument_problem(
+    schema: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> str | None:
+    """Return what is wrong with the arguments of a call, by name, type and choice; None if nothing.
+
+    The server checks the rest.
+    """
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in arguments:
+            return f"{name} is missing"
+    for name, value in arguments.items():
+        if name not in properties:
+            if schema.get("additionalProperties") is False:
+                return f"{name} is no argument; there are: {', '.join(properties) or 'none'}"
+            continue
+        rule = properties[name]
+        if isinstance(rule, Mapping) and not _fits(rule, value):
+            return f"{name} must be {json.dumps(_expectation(rule), ensure_ascii=False)[:300]}"
+    return None
+
+
+def _fits(rule: Mapping[str, Any], value: object) -> bool:
+    choices = rule.get("enum")
+    if isinstance(choices, list) and value not in choices:
+        return False
+    named = rule.get("type")
+    kinds = [named] if isinstance(named, str) else named
+    if not isinstance(kinds, list):
+        return True
+    if isinstance(value, bool):
+        return "boolean" in kinds
+    known = [kind for kind in kinds if kind in _TYPES]
+    return not known or any(isinstance(value, _TYPES[kind]) for kind in known)
+
+
+def _expectation(rule: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: rule[key] for key in ("type", "enum") if key in rule}
+
+
+class _Reading:
+    """One schema being read: inner references are filled in, a nested one ends in `{}`."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._left = _PARTS
+
+    def plain(self, part: Any, depth: int = _DEPTH) -> dict[str, Any]:
+        """Return a part without references; raises Invalid if there are too many parts."""
+        self._left -= 1
+        if self._left < 0:
+            raise Invalid(f"the schema of its arguments has more than {_PARTS} parts")
+        if not isinstance(part, Mapping) or depth == 0:
+            return {}
+        if isinstance(part.get("$ref"), str):
+            part = {**_definition(part["$ref"], self._root), **part}
+        found = {key: value for key, value in part.items() if key in _KEPT}
+        return {
+            key: inner
+            for key, value in found.items()
+            if (inner := self._keyword(key, value, depth - 1)) is not None
+        }
+
+    def _keyword(self, key: str, value: Any, depth: int) -> Any:
+        """Return what a keyword says, or None if it says nothing that can be read."""
+        if key == "properties":
+            if not isinstance(value, Mapping):
+                return None
+            return {str(name): self.plain(each, depth) for name, each in value.items()}
+        if key in _LISTS:
+            if not isinstance(value, list):
+                return None
+            return [self.plain(each, depth) for each in value]
+        if key == "items" or (key == "additionalProperties" and isinstance(value, Mapping)):
+            return self.plain(value, depth)
+        return value
+
+
+def _definition(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition of the same schema; an empty one for every other address."""
+    if not reference.startswith("#/"):
+        return {}
+    found: Any = root
+    for step in reference[2:].split("/"):
+        if not isinstance(found, Mapping) or step not in found:
+            return {}
+        found = found[step]
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,44 @@
+"""Configured MCP servers: a local command, or an address."""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.value import Value
+
+McpServerName = Annotated[
+    str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$", max_length=24)
+]
+"""No `__`, so that the names of two servers' actions never meet."""
+
+
+class McpServer(Value):
+    """One MCP server of the settings: `command` is run on this computer, `url` is called.
+
+    `env` and `headers` may hold secrets: they are in no text that a person, a model or a log gets.
+    `agents` are names or ids; without any, every agent has its tools. `problem` says why it cannot
+    be used, in English.
+    """
+
+    name: McpServerName
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict, repr=False)
+    url: str = Field(default="", repr=False)
+    headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    agents: tuple[str, ...] = ()
+    timeout_seconds: float = 60
+    max_result_kb: int = 256
+    problem: str = ""
+    cure: str = ""
+
+    @property
+    def identity(self) -> str:
+        """A hash of what it is: tools trusted for another command or address are not trusted."""
+        return content_hash("\0".join((self.command, *self.args, self.url)).encode())[:16]
+
+    def serves(self, agent: Agent) -> bool:
+        """Check whether an agent may use its tools."""
+        return not self.agents or agent.id in self.agents or agent.name in self.agents

@@ -1,0 +1,113 @@
+"""MCP servers from the settings: what is wrong with them is said with the setting's name."""
+
+from typing import Any
+
+import pytest
+
+from opencrab.bootstrap.mcp import configured_mcp_link, configured_mcp_servers
+from opencrab.domain.errors import Invalid
+from opencrab.settings import EffectiveSetting, OwnerSettings, Settings, load_settings
+
+SECRET = "sk-KANARI"
+
+
+def configured(variables: dict[str, str] | None = None, **servers: dict[str, Any]) -> Settings:
+    """The settings with these servers."""
+    return load_settings({}, variables or {}, own=OwnerSettings(_own(**servers)))
+
+
+def _own(**servers: dict[str, Any]) -> dict[str, EffectiveSetting]:
+    return {
+        f"mcp.servers.{name}.{key}": EffectiveSetting(value, "config.toml:1")
+        for name, given in servers.items()
+        for key, value in given.items()
+    }
+
+
+def test_without_servers_there_are_none() -> None:
+    assert configured_mcp_servers(configured(), is_local=True) == ()
+
+
+def test_servers_are_read_with_their_secrets_which_no_text_shows() -> None:
+    found = configured_mcp_servers(
+        configured(
+            {"TOKEN": SECRET},
+            web={"url": "https://example.org/mcp", "headers.Authorization": "Bearer ${TOKEN}"},
+            files={"command": "npx", "args": ["-y", "x"], "env.KEY": "${TOKEN}", "agents": ["蟹"]},
+            off={"command": "npx", "enabled": False},
+        ),
+        is_local=True,
+    )
+    files, web = found
+    assert (files.command, files.args, files.env) == ("npx", ("-y", "x"), {"KEY": SECRET})
+    assert (files.agents, files.timeout_seconds, files.max_result_kb) == (("蟹",), 60, 256)
+    assert web.headers == {"Authorization": f"Bearer {SECRET}"}
+    assert SECRET not in repr(found)
+    assert {each.problem for each in found} == {""}
+
+
+def test_a_server_that_lacks_a_variable_is_named_and_not_used() -> None:
+    web = {"url": "${ADDRESS}", "headers.Authorization": "Bearer ${TOKEN}"}
+    (found,) = configured_mcp_servers(configured(web=web), is_local=True)
+    assert found.problem == "the variable ADDRESS is not set"
+    assert found.cure == "set ADDRESS, or store it as a secret"
+
+
+class Stored:
+    """Secrets that tell who asked for what."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def get(self, name: str) -> str | None:
+        self.asked.append(name)
+        return {"TOKEN": SECRET, "ADDRESS": "https://example.org/mcp"}.get(name)
+
+
+def test_stored_secrets_are_looked_up_and_only_those_that_servers_name() -> None:
+    web = {"url": "${ADDRESS}", "headers.Authorization": "Bearer ${TOKEN}"}
+    lacking = {"command": "npx", "env.KEY": "${NOWHERE}"}
+    values = configured(web=web, lacking=lacking)
+    stored: Any = Stored()
+
+    def load(_overrides: dict[str, Any], *, secret: Any) -> Settings:
+        return load_settings(
+            {}, {}, own=OwnerSettings(_own(web=web, lacking=lacking)), secret=secret
+        )
+
+    link = configured_mcp_link(values, load, stored, is_local=True)
+    assert link.servers[0].problem == "the variable NOWHERE is not set"
+    assert link.servers[1].headers == {"Authorization": f"Bearer {SECRET}"}
+    assert set(stored.asked) == {"TOKEN", "ADDRESS", "NOWHERE"}
+    link.client.close()  # type: ignore[attr-defined]
+
+
+def test_a_call_on_aws_ends_before_another_worker_takes_the_turn() -> None:
+    web = {"url": "https://example.org/mcp", "timeout_seconds": 200}
+    for is_local, seconds in ((True, 200), (False, 60)):
+        (found,) = configured_mcp_servers(configured(web=web), is_local=is_local)
+        assert found.timeout_seconds == seconds
+
+
+def test_commands_are_not_run_on_aws() -> None:
+    (found,) = configured_mcp_servers(configured(files={"command": "npx"}), is_local=False)
+    assert found.problem == "on AWS no commands are run"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        ("files", {"agents": ["蟹"]}, "needs a command or a url, and not both"),
+        ("files", {"command": "x", "url": "https://example.org"}, "and not both"),
+        ("My-Files", {"command": "x"}, "cannot be the name of an MCP server"),
+        ("a__b", {"command": "x"}, "cannot be the name of an MCP server"),
+        ("web", {"url": "http://example.org/mcp"}, "must use https"),
+        ("web", {"url": "http://169.254.169.254/mcp"}, "must not be the cloud's metadata address"),
+        ("web", {"url": "https://me:x@example.org"}, "must not contain a user name"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(name: str, given: dict[str, Any], told: str) -> None:
+    with pytest.raises(Invalid, match=told) as caught:
+        configured_mcp_servers(configured(**{name: given}), is_local=True)
+    assert (caught.value.field or "").startswith(f"mcp.servers.{name}")
+    assert caught.value.cure

@@ -1,0 +1,94 @@
+"""Tools as servers list them: names, hidden characters, and what a hash of them covers."""
+
+from typing import Any
+
+import pytest
+
+from opencrab.domain.mcp.schema import find_mcp_argument_problem, mcp_argument_schema
+from opencrab.domain.mcp.tool import McpTool, mcp_action_name
+
+
+@pytest.mark.parametrize(
+    ("tool", "action"),
+    [
+        ("read_file", "mcp__files__read_file"),
+        ("readTextFile", "mcp__files__read_text_file"),
+        ("get-sum", "mcp__files__get_sum"),
+        ("a.b", "mcp__files__a_b"),
+        ("send_speech", "mcp__files__send_speech"),
+    ],
+)
+def test_an_action_is_named_by_server_and_tool(tool: str, action: str) -> None:
+    assert mcp_action_name("files", tool) == action
+
+
+def test_long_names_stay_apart() -> None:
+    first, second = (mcp_action_name("files", "x" * 100 + end) for end in "ab")
+    assert len(first) == len(second) == 64
+    assert first != second
+
+
+def test_hidden_characters_are_not_shown_and_change_the_hash() -> None:
+    plain = McpTool.of({"name": "add", "description": "足す"})
+    hidden = McpTool.of({"name": "add", "description": "足す\U000e0041\u202e"})
+    assert plain.description == hidden.description == "足す"
+    assert plain.fingerprint != hidden.fingerprint
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"description": "x"},
+        {"title": "x"},
+        {"inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}},
+        {"annotations": {"readOnlyHint": True}},
+        {"outputSchema": {"type": "object"}},
+        {"_meta": {"x": 1}},
+    ],
+)
+def test_whatever_a_server_says_of_a_tool_is_in_its_hash(changes: dict[str, Any]) -> None:
+    assert McpTool.of({"name": "a"}).fingerprint != McpTool.of({"name": "a"} | changes).fingerprint
+
+
+def test_the_order_of_what_it_says_is_not() -> None:
+    one, other = {"name": "a", "description": "b"}, {"description": "b", "name": "a"}
+    assert McpTool.of(one).fingerprint == McpTool.of(other).fingerprint
+
+
+def test_references_are_filled_in() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"at": {"$ref": "#/$defs/place", "description": "場所"}},
+        "$defs": {"place": {"type": "object", "properties": {"x": {"type": "number"}}}},
+    }
+    found = mcp_argument_schema(schema)["properties"]["at"]
+    assert found["properties"] == {"x": {"type": "number"}}
+    assert found["description"] == "場所"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"unit": "km", "far": 1.5}, None),
+        ({"unit": "km", "far": 3, "more": [1]}, None),
+        ({"far": 1}, "unit is missing"),
+        ({"unit": "ri"}, 'unit must be {"type": "string", "enum": ["km", "里"]}'),
+        ({"unit": "km", "far": "1"}, 'far must be {"type": ["number", "null"]}'),
+        ({"unit": "km", "far": True}, 'far must be {"type": ["number", "null"]}'),
+        ({"unit": "km", "far": None}, None),
+    ],
+)
+def test_arguments_are_compared_with_a_schema(given: dict[str, Any], told: str | None) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "unit": {"type": "string", "enum": ["km", "里"]},
+            "far": {"type": ["number", "null"]},
+        },
+        "required": ["unit"],
+    }
+    assert find_mcp_argument_problem(schema, given) == told
+    closed = {**schema, "additionalProperties": False}
+    assert find_mcp_argument_problem(closed, {"unit": "km", "x": 1}) == (
+        "x is no argument; there are: unit, far"
+    )
