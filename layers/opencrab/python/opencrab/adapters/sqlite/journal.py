@@ -23,15 +23,16 @@ from opencrab.adapters.sqlite.database import (
     Place,
     SqliteItems,
     WriteBatch,
+    sqlite_milliseconds,
 )
 from opencrab.adapters.sqlite.documents import add_documents_to_sqlite_batch, sqlite_document_places
 from opencrab.adapters.sqlite.queue import (
     TURNS,
+    PendingClaimRegistry,
     add_message_to_sqlite_queue,
     remove_message_from_sqlite_queue,
     write_sqlite_queue_claim,
 )
-from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaimRegistry
 from opencrab.adapters.sqlite.turn.rows import (
     RETENTION,
     add_lines_to_sqlite_batch,
@@ -118,8 +119,9 @@ class SqliteJournal:
                     f"turn {turn_id!r} was admitted with another message",
                     cure="use a new id for a new message",
                 ) from error
+            now = sqlite_milliseconds(self._clock.now())
             for queued in admission.messages:
-                add_message_to_sqlite_queue(items, queued, self._clock.now())
+                add_message_to_sqlite_queue(items, queued, now)
             return turns
 
     def open(self, turn: Turn) -> Turn:
@@ -170,7 +172,7 @@ class SqliteJournal:
             # follows is done, too, such as writing a report (ADR 0039).
             receipt = turn.receipt if turn.status.is_end and not change.utterances else None
             if receipt is not None and not remove_message_from_sqlite_queue(
-                items, receipt, self._clock.now(), queue=TURNS
+                items, receipt, sqlite_milliseconds(self._clock.now()), queue=TURNS
             ):
                 receipt = None
         if receipt is not None:
