@@ -1,6 +1,7 @@
 """Admission: the one way in, by which a message becomes queued turns exactly once."""
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain
@@ -24,6 +25,7 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.record import ApprovalRequest
 from opencrab.domain.turn.turn import UNASKED, Stop, Trigger, Turn, TurnStatus
+from opencrab.engine.consequence import TurnTrait
 from opencrab.engine.queueing import enqueue_turn, queue_message_of_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
@@ -90,7 +92,7 @@ def admit_turns_of_message(
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
     # A repeat of a message whose turn is over must interrupt nothing that began since.
     if from_owner and not stored[0].status.is_end:
-        for on_message in runtime.consequences.on_message:
+        for on_message in runtime.consequences[_message_traits(session, profiles)].on_message:
             on_message(runtime, session, message, profiles)
     # Where the queue is another store: stored first, queued after. A crash in between leaves turns
     # that nobody works on, and the sweep finds them by their lease, which begins as lapsed (ADR
@@ -100,6 +102,16 @@ def admit_turns_of_message(
     if person and not stored[0].status.is_end:
         _take_over(runtime, session, person, stored)
     return stored
+
+
+def _message_traits(session: Session, profiles: Iterable[Profile]) -> frozenset[TurnTrait]:
+    """Return what decides which consequences a message can concern."""
+    traits = {TurnTrait.ANY}
+    if session.goal is not None:
+        traits.add(TurnTrait.TASK)
+    if any(profile.mind.agenda.current is not None for profile in profiles):
+        traits.add(TurnTrait.BUSY)
+    return frozenset(traits)
 
 
 def _sender_hash(message: Message, trigger: Trigger, task: str | None) -> str:
