@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         id="sqlite-admitted-when-ended",
-        module="opencrab.adapters.sqlite.journal",
+        module="opencrab.adapters.sqlite.agents",
         old="if session.status is SessionStatus.ENDED and not after_end:",
         new="if session is None and not after_end:",
         fault="a session that has ended still takes messages",

@@ -25,6 +25,7 @@ from opencrab.adapters.sqlite.marker import ALL_OVERWRITTEN, has_removed_rows, r
 from opencrab.adapters.sqlite.transaction.items import (
     FEED,
     ChangeTopic,
+    ReaderItems,
     SqliteItems,
     SqliteTransactions,
     sqlite_milliseconds,
@@ -97,6 +98,8 @@ class Database(SqliteTransactions):
             self._writes = SqliteItems(self._writer)
             self._guard = self._guarded()
             self._relaxed = SqliteItems(self._open(waits=False)) if durable else self._writes
+            # The first reader is opened with the file, so that no message waits for it.
+            self._readers.put(ReaderItems(self._open(), path, self._readers.put))
             # Closed last: to close it earlier would release SQLite's own locks.
             self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except BaseException:

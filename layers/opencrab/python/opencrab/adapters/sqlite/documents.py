@@ -87,7 +87,8 @@ class SqliteFacts:
             items.write(batch)
             # Those that are kept from now on may be over what is written here.
             kept = [(each, self._kept[each]) for each in places if each in self._kept]
-        self._drop(kept)
+        if kept:
+            self._drop(kept)
 
     def commit_soon(self, fact: Document) -> None:
         stored = self.get(*fact.key)

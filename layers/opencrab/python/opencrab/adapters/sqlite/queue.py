@@ -164,19 +164,26 @@ class SqliteQueue:
         # Most turns have removed their message with their end.
         if self._taken is not None and self._taken.has_ended(receipt):
             return
+        held, now = self._held(receipt), sqlite_milliseconds(self._clock.now())
         # Lost in a power failure, the message comes again, and is found done.
-        with self._write_of_holder(receipt) as items:
-            now = sqlite_milliseconds(self._clock.now())
+        with self._database.write_transaction(relaxed=True) as items:
+            if held is not None:
+                write_sqlite_queue_claim(items, receipt, held)
             remove_message_from_sqlite_queue(items, receipt, now)
+        self._let_go(receipt, held)
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
-        with self._write_of_holder(receipt) as items:
+        held = self._held(receipt)
+        with self._database.write_transaction(relaxed=True) as items:
+            if held is not None:
+                write_sqlite_queue_claim(items, receipt, held)
             row = items.execute(
                 # Without a receipt the delivery is over: its holder can end it no more.
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
                 (sqlite_milliseconds(self._clock.now()) + seconds * 1000, receipt),
             ).fetchone()
             items.touched.add(self._name)
+        self._let_go(receipt, held)
         return row is not None
 
     def dead_letter(self, body: str, *, group: str, reason: str) -> None:
@@ -223,8 +230,9 @@ class SqliteQueue:
             with self._database.read_transaction() as items:
                 row: tuple[int | None] = items.execute(_FIRST_AT, (self._name,)).fetchone()
             return row[0]
-        with self._taken.choosing(self._name) as taken:
-            first = self._first(taken)
+        with self._taken.choosing(self._name) as taken, self._database.read_transaction() as items:
+            rows = items.execute(_FIRST, (self._name, len(taken) + 1)).fetchall()
+            first = _first_free(rows, taken)
         return None if first is None else first[1]
 
     def _take(self, visibility_seconds: int) -> Delivery | None:
@@ -251,7 +259,10 @@ class SqliteQueue:
         self, registry: PendingClaimRegistry, visibility_seconds: int
     ) -> Delivery | None:
         with registry.choosing(self._name) as taken:
-            first, now = self._first(taken), sqlite_milliseconds(self._clock.now())
+            now = sqlite_milliseconds(self._clock.now())
+            with self._database.read_transaction() as items:
+                rows = items.execute(_FIRST, (self._name, len(taken) + 1)).fetchall()
+            first = _first_free(rows, taken)
             if first is None or first[1] > now:
                 return None
             position, _, body, group, count = first
@@ -261,24 +272,12 @@ class SqliteQueue:
             registry.take(receipt, PendingClaim(self._name, position, count, until))
         return Delivery(body, group, receipt, count)
 
-    def _first(self, taken: Mapping[int, PendingClaim]) -> tuple[int, int, str, str, int] | None:
-        """Return the message that can be received first: position, when, body, group, count."""
-        with self._database.read_transaction() as items:
-            rows = items.execute(_FIRST, (self._name, len(taken) + 1)).fetchall()
-        free = (
-            (row[0], max(row[1], taken[row[0]].until if row[0] in taken else 0), *row[2:])
-            for row in rows
-        )
-        return min(free, key=lambda row: (row[1], row[0]), default=None)
+    def _held(self, receipt: str) -> PendingClaim | None:
+        """Return the claim of a message that is merely taken, to write before its receipt is."""
+        return None if self._taken is None else self._taken.get(receipt)
 
-    @contextmanager
-    def _write_of_holder(self, receipt: str) -> Iterator[SqliteItems]:
-        """Open a transaction in which the receipt of a message that is merely taken is written."""
-        held = None if self._taken is None else self._taken.get(receipt)
-        with self._database.write_transaction(relaxed=True) as items:
-            if held is not None:
-                write_sqlite_queue_claim(items, receipt, held)
-            yield items
+    def _let_go(self, receipt: str, held: PendingClaim | None) -> None:
+        """Forget a claim that was written."""
         if self._taken is not None and held is not None:
             self._taken.drop(receipt)
             # Whoever was woken by the commit may have found it still taken.
@@ -289,6 +288,17 @@ class SqliteQueue:
         if visible_at is None:
             return 60.0
         return max((visible_at - sqlite_milliseconds(self._clock.now())) / 1000, 0.001)
+
+
+def _first_free(
+    rows: Iterable[tuple[int, int, str, str, int]], taken: Mapping[int, PendingClaim]
+) -> tuple[int, int, str, str, int] | None:
+    """Return the message that can be received first: position, when, body, group, count."""
+    free = (
+        (row[0], max(row[1], taken[row[0]].until if row[0] in taken else 0), *row[2:])
+        for row in rows
+    )
+    return min(free, key=lambda row: (row[1], row[0]), default=None)
 
 
 def add_message_to_sqlite_queue(

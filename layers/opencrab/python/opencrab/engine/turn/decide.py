@@ -287,7 +287,8 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
 
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
-    started, watch = clock.monotonic_ms(), watch_turn_model_call(work, intent.n)
+    started = clock.monotonic_ms()
+    watch = watch_turn_model_call(work, intent.n, started)
     answer: ModelAnswer | None = None
     try:
         # The intent is stored with its reservation: whatever happens now, the cost is counted.

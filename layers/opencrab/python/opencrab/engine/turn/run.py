@@ -90,7 +90,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
         # The turn has ended, or it waits, and whoever decides or resumes it queues it again.
         if claimed is None:
             return MessageOutcome.FINISHED
-        records = resolve_record_pointers(claimed.records, runtime.home.blobs)
+        records = claimed.records and resolve_record_pointers(claimed.records, runtime.home.blobs)
         work = load_turn_work(runtime, claimed.turn, Transcript.of(records))
         return _drive(work, delivery, pace)
     # Another worker has a newer epoch and goes on; whatever this one still meant to write is
