@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from enum import Enum, auto
+from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
 
 from opencrab.domain.agents.agent import Profile
@@ -32,16 +33,16 @@ class TurnTrait(Enum):
     """A fact about a turn that costs nothing to look at; a consequence is registered with some."""
 
     ANY = auto()
-    """Every turn and message has it."""
+    """Every turn has it; messages have none but the next two."""
 
     BUSY = auto()
     """The message is for an agent that carries out a goal."""
 
+    TASK = auto()
+    """It carries out a goal, or the message is for the session of one."""
+
     UNASKED = auto()
     """No person's message caused it, directly or through a goal."""
-
-    TASK = auto()
-    """It carries out a goal."""
 
     CALLS = auto()
     """Its model has asked for tool calls."""
@@ -203,6 +204,16 @@ class Consequences(dict[AbstractSet[TurnTrait], TurnHooks], Generic[R_contra, W_
             for each in fields(TurnHooks)
         }
         return self.setdefault(frozenset(traits), TurnHooks(**hooks))
+
+
+def consequence_in_module(module: str, name: str) -> Callable[[], TurnConsequence[Any, Any]]:
+    """Return what makes a consequence: its module, below this package, loads with the first use."""
+
+    def make() -> TurnConsequence[Any, Any]:
+        made: TurnConsequence[Any, Any] = getattr(import_module(f"{__package__}.{module}"), name)()
+        return made
+
+    return make
 
 
 class BackgroundJob(Protocol[R_contra, Job_co]):

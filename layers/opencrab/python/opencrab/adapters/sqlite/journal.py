@@ -90,6 +90,7 @@ class SqliteJournal:
     def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         message = (f"MESSAGE#{admission.message_id}", "M")
         session_id, batch = admission.line.session_id, WriteBatch()
+        now = sqlite_milliseconds(self._clock.now())
         with self._database.write_transaction() as items:
             places = (message, *sqlite_session_places(session_id))
             stored, last = read_sqlite_rows_with_last_line(items, session_id, places)
@@ -118,7 +119,6 @@ class SqliteJournal:
                     f"turn {turn_id!r} was admitted with another message",
                     cure="use a new id for a new message",
                 ) from error
-            now = sqlite_milliseconds(self._clock.now())
             for queued in admission.messages:
                 add_message_to_sqlite_queue(items, queued, now)
             return turns

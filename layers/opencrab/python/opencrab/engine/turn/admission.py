@@ -106,7 +106,7 @@ def admit_turns_of_message(
 
 def _message_traits(session: Session, profiles: Iterable[Profile]) -> frozenset[TurnTrait]:
     """Return what decides which consequences a message can concern."""
-    traits = {TurnTrait.ANY}
+    traits = set[TurnTrait]()
     if session.goal is not None:
         traits.add(TurnTrait.TASK)
     if any(profile.mind.agenda.current is not None for profile in profiles):

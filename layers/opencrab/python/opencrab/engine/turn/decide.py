@@ -18,7 +18,7 @@ from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
-from opencrab.engine.money.reservation import cost_of_interrupted_call, model_call_reservation
+from opencrab.engine.money import reservation
 from opencrab.engine.phrases import phrase_for_used_up_budget, system_phrase
 from opencrab.engine.turn.audience import label_of_turn_reading
 from opencrab.engine.turn.call_watch import (
@@ -159,7 +159,7 @@ def _request(
         else:
             request = build_turn_prompt_request(work, model.info, manner, look, share)
         body = model.encode(request)
-        amount = model_call_reservation(model.info, request, body)
+        amount = reservation.model_call_reservation(model.info, request, body)
         if amount <= room or not share:
             break
         share = share / 2 if share > _LEAST_SHARE else 0.0
@@ -271,9 +271,9 @@ def _probability(call: _Call, basis: RoutingBasis) -> float:
 
 
 def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None) -> None:
-    draws: tuple[BudgetDraw, ...] = ()
+    draws, agents, agent = tuple[BudgetDraw, ...](), work.runtime.home.agents, work.profile.agent
     if block is not None:
-        draws = work.draws_for_block(block)
+        draws = reservation.draw_budget_block(agents, work.turn, agent, block, work.limits)
     now = work.runtime.clock.now()
     label = label_of_turn_reading(work.turn, work.clearance, work.readers, now)
     work.save(
@@ -281,6 +281,7 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
         intent,
         beside=ExtraWrites(draws=draws, facts=label),
         unless_stopped=True,
+        at=now,
     )
     work.readers = work.clearance.label
 
@@ -300,7 +301,9 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
         watch.end(answer)
     latency_ms, ended_at = round(clock.monotonic_ms() - started), clock.now()
     if watch.interruption:
-        cost = cost_of_interrupted_call(call.model.info, call.request, call.body, answer)
+        cost = reservation.cost_of_interrupted_call(
+            call.model.info, call.request, call.body, answer
+        )
         ended = result_of_interrupted_turn_call(
             intent, answer, cost, latency_ms=latency_ms, at=ended_at
         )

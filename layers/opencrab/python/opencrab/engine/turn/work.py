@@ -16,11 +16,11 @@ from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, goal_document_
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.clearance import READERS, Clearance
 from opencrab.domain.models.routing import RoutingBasis
-from opencrab.domain.money.budget import BudgetDraw, Limits
+from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, action_name_of_turn_call
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.domain.turn.turn import Block, Turn
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.consequence import (
     NO_WRITES,
@@ -31,7 +31,6 @@ from opencrab.engine.consequence import (
     TurnTrait,
 )
 from opencrab.engine.models.router import assign_models_to_turn
-from opencrab.engine.money.block import draw_budget_block
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptInputs
@@ -140,14 +139,10 @@ class TurnWork:
             return 0
         return most - attempts + self.transcript.failed_calls
 
-    def draws_for_block(self, block: Block) -> tuple[BudgetDraw, ...]:
-        """Return the draws that take one block from every budget of the turn."""
-        agents = self.runtime.home.agents
-        return draw_budget_block(agents, self.turn, self.profile.agent, block, self.limits)
-
     def look(self, step_state: StepState) -> PreCallState:
         """Return the state that this worker's next model call is made from."""
-        return PreCallState(step_state, self.calls_left, self.basis, self.runtime.clock.now())
+        now = self.runtime.clock.now()
+        return PreCallState(step_state, self.calls_left, self.basis, now)
 
     @property
     def receipts(self) -> tuple[ActionReceipt, ...]:
