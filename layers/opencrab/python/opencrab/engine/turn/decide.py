@@ -348,13 +348,8 @@ def _record_failed_call(
     log.warning("model call failed: model=%s, fault=%s, latency_ms=%s, turn=%s", *told)
     # Before the result is saved: counted twice after a crash, it only sends others elsewhere.
     if error.fault.is_provider_fault:
-        at_once = error.fault is Fault.QUOTA_SPENT
-        _replace_provider_health(
-            work,
-            info.provider,
-            record_model_failure(call.health, now, at_once=at_once),
-            call.health,
-        )
+        after = record_model_failure(call.health, now, at_once=error.fault is Fault.QUOTA_SPENT)
+        _replace_provider_health(work, info.provider, after, call.health)
     cost = intent.cost_of_failure(error)
     turn = work.turn.with_cost(reserved=intent.reserved, cost=cost)
     result = ModelResult(
