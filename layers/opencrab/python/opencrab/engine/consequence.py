@@ -188,6 +188,8 @@ class Consequences(dict[AbstractSet[TurnTrait], TurnHooks], Generic[R_contra, W_
         super().__init__()
         self._registered = registered
         self._made: dict[int, TurnConsequence[R_contra, W_contra]] = {}
+        # Most messages have no trait.
+        self.__missing__(frozenset())
 
     def __missing__(self, traits: AbstractSet[TurnTrait]) -> TurnHooks:
         concerned = [

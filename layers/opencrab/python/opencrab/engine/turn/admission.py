@@ -60,21 +60,23 @@ def admit_turns_of_message(
     trigger: Trigger = Trigger.MESSAGE,
     only: tuple[str, ...] | None = None,
     after_end: bool = False,
+    known: Iterable[Profile] = (),
     **inherited: Unpack[InheritedContext],
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
-    `only` limits it to these participants; with `after_end` the session may have ended. An owner's
-    message may interrupt what is going on in the session: it goes before the agent's own work. A
-    person's message may also take over from the turns that answer the same person's earlier
-    messages (`domain.turn.interrupt`). The same message sent again returns the same turns. Raises
-    NotFound (session), Conflict (ended session, no active agent, or the same id with another body).
+    `only` limits it to these participants; with `after_end` the session may have ended; `known` are
+    agents that the caller has just read. An owner's message may interrupt what is going on in the
+    session: it goes before the agent's own work. A person's message may also take over from the
+    turns that answer the same person's earlier messages (`domain.turn.interrupt`). The same message
+    sent again returns the same turns. Raises NotFound (session), Conflict (ended session, no active
+    agent, or the same id with another body).
     """
     session = runtime.home.sessions.get(session_id)
     now, taint = runtime.clock.now(), inherited.get("taint", False)
     # Either is enough: the words of an outsider, or an origin that had read them (ADR 0017).
     inherits = {**inherited, "taint": taint or does_authority_taint_reader(message.authority)}
-    profiles = _answering(runtime.home.agents, session, message, only)
+    profiles = _answering(runtime.home.agents, session, message, only, known)
     turns = tuple(
         _turn(session_id, message, profile.agent.id, now).replaced(trigger=trigger, **inherits)
         for profile in profiles
@@ -192,10 +194,19 @@ def admit_guidance_for_turns(home: Home, instruction: Instruction, line: Line) -
 
 
 def _answering(
-    agents: Agents, session: Session, message: Message, only: tuple[str, ...] | None
+    agents: Agents,
+    session: Session,
+    message: Message,
+    only: tuple[str, ...] | None,
+    known: Iterable[Profile],
 ) -> tuple[Profile, ...]:
+    read = {profile.agent.id: profile for profile in known}
     wanted = session.agent_ids if only is None else only
-    found = (_profile_of(agents, agent_id) for agent_id in wanted if agent_id != message.sender.id)
+    found = (
+        read.get(agent_id) or _profile_of(agents, agent_id)
+        for agent_id in wanted
+        if agent_id != message.sender.id
+    )
     answering = [profile for profile in found if profile is not None and profile.agent.answers]
     if not answering:
         raise Conflict(

@@ -74,13 +74,14 @@ def call_model(work: TurnWork) -> int | None:
     language = work.profile.agent.language
     # One read for all that may have changed since: switches, limits, health, guidance (ADR 0014).
     step_state = work.runtime.home.journal.read_step_state(work.turn)
-    work.looked_ms = work.runtime.clock.monotonic_ms()
+    clock = work.runtime.clock
+    work.looked_ms, now = clock.monotonic_ms(), clock.now()
     if step_state.frozen is not None:
         close_turn(work, TurnStatus.STOPPED, notice=system_phrase("frozen", language))
         return None
     try:
         work.runtime.models.refresh(step_state.settings_version)
-        seconds = _ask_next_model(work, step_state)
+        seconds = _ask_next_model(work, step_state, now)
     except Exhausted as error:
         own_day = work.profile.agent.day_limit_micro_usd
         limits, drawn = work.limits_to_tell, error.drawn_micro_usd
@@ -97,11 +98,11 @@ def call_model(work: TurnWork) -> int | None:
     return seconds
 
 
-def _ask_next_model(work: TurnWork, step_state: StepState) -> int | None:
+def _ask_next_model(work: TurnWork, step_state: StepState, now: datetime) -> int | None:
     """Call the model whose turn it is, or return how many seconds to wait before its retry."""
     models, context = work.runtime.models, _context(work)
     work.limits = _limits(work, step_state)
-    look = work.look(step_state)
+    look = work.look(step_state, now)
     use = router.use_of_model_call(models, context, look.basis, work.transcript.choices)
     leader, chosen_by = router.first_routed_model(
         models, use, look.basis, work.transcript.choices, context.task_type.value

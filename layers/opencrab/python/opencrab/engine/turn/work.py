@@ -139,9 +139,9 @@ class TurnWork:
             return 0
         return most - attempts + self.transcript.failed_calls
 
-    def look(self, step_state: StepState) -> PreCallState:
-        """Return the state that this worker's next model call is made from."""
-        now = self.runtime.clock.now()
+    def look(self, step_state: StepState, at: datetime | None = None) -> PreCallState:
+        """Return what this worker's next model call is made from; `at` is its time, None is now."""
+        now = at or self.runtime.clock.now()
         return PreCallState(step_state, self.calls_left, self.basis, now)
 
     @property
@@ -255,19 +255,25 @@ class TurnWork:
     @property
     def hooks(self) -> TurnHooks:
         """The hooks of the consequences that can concern this turn, by what is known of it now."""
+        found = {TurnTrait.CALLS} if any(e.answer.calls for e in self.transcript.steps) else set()
+        if self.transcript.approval is not None:
+            found.add(TurnTrait.APPROVAL)
+        return self.runtime.consequences[self._traits | found]
+
+    @cached_property
+    def _traits(self) -> frozenset[TurnTrait]:
+        """The traits that the turn had when it was loaded; none of these is lost or won later."""
         turn, agent = self.turn, self.profile.agent
         facts = {
             TurnTrait.ANY: True,
             TurnTrait.UNASKED: turn.is_autonomous,
             TurnTrait.TASK: turn.task is not None,
-            TurnTrait.CALLS: any(step.answer.calls for step in self.transcript.steps),
-            TurnTrait.APPROVAL: self.transcript.approval is not None,
             TurnTrait.PEER: turn.source is Source.PEER,
             TurnTrait.SHARED: len(self.session.participants) > 1,
             TurnTrait.DORMANT: agent.status is AgentStatus.DORMANT,
             TurnTrait.OWN_LIFE: agent.heartbeat.acts_on_its_own or bool(agent.heartbeat.channel),
         }
-        return self.runtime.consequences[frozenset(each for each, holds in facts.items() if holds)]
+        return frozenset(trait for trait, holds in facts.items() if holds)
 
     def renew_lease(self) -> None:
         """Renew the lease before it is too short for a step in which nothing can renew it."""

@@ -4,7 +4,7 @@ The answer comes from the agent's turn, through the channel; here it is only adm
 interaction was understood as is kept before anything is done, so that its repeat means the same.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -199,7 +199,7 @@ def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
     return AskIntent(agent_id=seen[0].agent.id, session_id=session.id)
 
 
-def _into(asked: AgentQuery, errand: AskIntent, said: _Said, found: Iterable[Seen]) -> None:
+def _into(asked: AgentQuery, errand: AskIntent, said: _Said, found: Sequence[Seen]) -> None:
     """Admit what was said to the session of an intent; `found` are agents that were just read."""
     runtime, reply, person = asked.runtime, asked.reply, asked.person
     agent_id = str(errand.agent_id)
@@ -223,7 +223,14 @@ def _into(asked: AgentQuery, errand: AskIntent, said: _Said, found: Iterable[See
         metadata=metadata,
     )
     quotes, session_id = said.quoting is not None, str(errand.session_id)
-    admit_turns_of_message(runtime, session_id, message, taint=quotes, only=(agent_id,))
+    admit_turns_of_message(
+        runtime,
+        session_id,
+        message,
+        taint=quotes,
+        only=(agent_id,),
+        known=[profile for profile, _ in found],
+    )
 
 
 def _parts(
