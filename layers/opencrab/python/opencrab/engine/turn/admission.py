@@ -83,10 +83,7 @@ def admit_turns_of_message(
     )
     message_id, body_hash = turns[0].group, turns[0].body_hash
     line = _line(session_id, message_id, message, now).replaced(taint=taint)
-    if trigger is Trigger.CONTINUATION:
-        line = line.replaced(kind=LineKind.SYSTEM)
-    elif trigger in UNASKED and len(turns) == 1:
-        line = _make_line_private(line, turns[0].agent_id)
+    line = _line_of_trigger(line, trigger, turns)
     person = _sender_hash(message, trigger, inherited.get("task"))
     journal, queued = runtime.home.journal, tuple(map(queue_message_of_turn, turns))
     admission = AdmittedMessage(message_id, body_hash, turns, line, person, queued, after_end)
@@ -104,6 +101,15 @@ def admit_turns_of_message(
     if person and not stored[0].status.is_end:
         _take_over(runtime, session, person, stored)
     return stored
+
+
+def _line_of_trigger(line: Line, trigger: Trigger, turns: tuple[Turn, ...]) -> Line:
+    """Return the line as others see it: OpenCrab's, or only the agent's if nobody asked."""
+    if trigger is Trigger.CONTINUATION:
+        return line.replaced(kind=LineKind.SYSTEM)
+    if trigger in UNASKED and len(turns) == 1:
+        return _make_line_private(line, turns[0].agent_id)
+    return line
 
 
 def _message_traits(session: Session, profiles: Iterable[Profile]) -> frozenset[TurnTrait]:

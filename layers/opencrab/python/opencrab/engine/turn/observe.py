@@ -25,9 +25,9 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
 
     A turn that carries out a goal reads that too. A turn without a person's message reads its
     surroundings, with its goal, in one more read, and unread events in another one; that of an
-    agent in a world may read that too. Who hears its
-    answer is read with the session; only where somebody else opened it, owners are asked for. A
-    turn that continues reads with which clearance it read before.
+    agent in a world may read that too. Who hears its answer is read with the session; only where
+    somebody else opened it, owners are asked for. A turn that continues reads with which clearance
+    it read before.
     """
     profile = runtime.home.agents.get(turn.agent_id)
     session, access = runtime.home.sessions.get_with_access(turn.session_id)
@@ -45,11 +45,10 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
     around = _surroundings(runtime, turn, profile, clearance)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
-        goal = runtime.home.facts.get(
-            turn.agent_id, GOAL, goal_document_id(goal_id_of_label(turn.task))
-        )
-    read = any(line.taints_reader(turn.agent_id) for line in history)
-    read = read or (around is not None and around.is_untrusted)
+        goal_id = goal_document_id(goal_id_of_label(turn.task))
+        goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_id)
+    read = around is not None and around.is_untrusted
+    read = read or any(line.taints_reader(turn.agent_id) for line in history)
     return TurnWork(
         runtime=runtime,
         turn=turn.replaced(taint=turn.taint or read),

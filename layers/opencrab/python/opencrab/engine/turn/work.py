@@ -141,8 +141,7 @@ class TurnWork:
 
     def look(self, step_state: StepState, at: datetime | None = None) -> PreCallState:
         """Return what this worker's next model call is made from; `at` is its time, None is now."""
-        now = at or self.runtime.clock.now()
-        return PreCallState(step_state, self.calls_left, self.basis, now)
+        return PreCallState(step_state, self.calls_left, self.basis, at or self.runtime.clock.now())
 
     @property
     def receipts(self) -> tuple[ActionReceipt, ...]:
