@@ -10,8 +10,7 @@ from pydantic import TypeAdapter
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.adapters.sqlite.home import open_sqlite_home
-from opencrab.adapters.sqlite.queue import SqliteQueue
-from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaim
+from opencrab.adapters.sqlite.queue import PendingClaim, SqliteQueue
 from opencrab.adapters.sqlite.turn.rows import RECORD
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Line

@@ -48,7 +48,7 @@ def explores(house: House) -> str:
 
 def orients(work: TurnWork) -> None:
     """What a worker does before a turn's first prompt."""
-    for on_begin in work.runtime.consequences.on_begin:
+    for on_begin in work.hooks.on_begin:
         on_begin(work)
 
 

@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         id="sqlite-admitted-when-ended",
-        module="opencrab.adapters.sqlite.journal",
+        module="opencrab.adapters.sqlite.agents",
         old="if session.status is SessionStatus.ENDED and not after_end:",
         new="if session is None and not after_end:",
         fault="a session that has ended still takes messages",
@@ -97,7 +97,7 @@ MUTANTS = (
     Mutant(
         id="queue-stands-still",
         module="opencrab.adapters.sqlite.queue",
-        old="items.execute(_UNCOVER, (sqlite_milliseconds(now), *row))",
+        old="items.execute(_UNCOVER, (now, *row))",
         new="pass",
         fault="the second message of a session is never answered",
     ),
@@ -124,14 +124,14 @@ MUTANTS = (
     ),
     Mutant(
         id="outbox-two-senders",
-        module="opencrab.adapters.sqlite.queue",
+        module="opencrab.adapters.sqlite.outbox",
         old="if body is None or Utterance.from_stored(body).state is not expected:",
         new="if body is None:",
         fault="two workers send the same words",
     ),
     Mutant(
         id="outbox-lost-not-found",
-        module="opencrab.adapters.sqlite.queue",
+        module="opencrab.adapters.sqlite.outbox",
         old='due=None if ended else ("outbox", utterance.updated_at),',
         new="due=None,",
         fault="words whose sender died are never sent",

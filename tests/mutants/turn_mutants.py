@@ -256,8 +256,8 @@ MUTANTS = (
     Mutant(
         id="admission-waking-shown",
         module="opencrab.engine.turn.admission",
-        old="elif trigger in UNASKED and len(turns) == 1:",
-        new="elif trigger in UNASKED and not turns:",
+        old="if trigger in UNASKED and len(turns) == 1:",
+        new="if trigger in UNASKED and not turns:",
         fault="everybody in a session reads what only wakes one agent",
     ),
     Mutant(

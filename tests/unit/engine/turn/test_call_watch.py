@@ -46,7 +46,7 @@ class Watched:
 
     def call(self, **rules: Any) -> CallWatch:
         self.world.rules(**rules)
-        return CallWatch(self.world.begun(), 2)
+        return CallWatch(self.world.begun(), 2, self.world.runtime.clock.monotonic_ms())
 
 
 @pytest.fixture

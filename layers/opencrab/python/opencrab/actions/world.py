@@ -13,17 +13,15 @@ from pydantic import Field
 from opencrab.actions.registry import Group
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Refused
-from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
 from opencrab.domain.world.binding import WORLD
 from opencrab.domain.world.catalogue import outbound_world_message_by_name, outbound_world_messages
 from opencrab.domain.world.standing import STANDING, WorldStanding
-from opencrab.ports.turn.action import ActionContext, one_line
+from opencrab.ports.turn.action import ActionContext, has_agent_world, one_line
 from opencrab.ports.world import WorldPost
 
 _SHOWN = 300
@@ -38,10 +36,6 @@ class WorldMessages(Value):
 class WorldSend(Value):
     message: ShortText = Field(min_length=1, max_length=60)
     payload: dict[str, Any] = Field(default_factory=dict)
-
-
-def _is_bound(agent: Agent, _routing: Routing) -> bool:
-    return agent.world is not None
 
 
 def _message_excerpt(arguments: WorldSend) -> str:
@@ -90,7 +84,7 @@ def _post(context: ActionContext) -> WorldPost:
     effect=Effect.PURE,
     sentences=("List the messages of the world {target}", "ワールドのメッセージを見る: {target}"),
     ja="ワールドに送れるメッセージの一覧です。target (Vault など) で中身もわかります。",
-    offered=_is_bound,
+    offered=has_agent_world,
 )
 def world_messages(arguments: WorldMessages, context: ActionContext) -> ActionResult:
     """List what can be sent to your world; with a target such as Vault also what messages hold."""
@@ -122,7 +116,7 @@ def world_messages(arguments: WorldMessages, context: ActionContext) -> ActionRe
     touches=_message_excerpt,
     change=_message_change,
     permit=_trusted_cost,
-    offered=_is_bound,
+    offered=has_agent_world,
 )
 def world_send(arguments: WorldSend, context: ActionContext) -> ActionResult:
     """Send a message to your world; it costs one budget unit, answers come later as events."""

@@ -1,36 +1,47 @@
 """The consequences of turns in this product: every capability that reacts to a turn.
 
-They are called in this order. Signals come last, since they record what the others write.
+They are called in this order, each only for turns that have one of its traits. Signals come last,
+since they record what the others write.
 """
 
-from typing import Any
+from typing import Any, Final
 
-from opencrab.engine.approvals.consequence import ApprovalConsequence
-from opencrab.engine.autonomy.heartbeat_end import HeartbeatConsequence
-from opencrab.engine.consequence import Consequences
-from opencrab.engine.conversation.purpose_question import PurposeQuestionConsequence
-from opencrab.engine.discussion.outcome_turn import OutcomeConsequence
-from opencrab.engine.discussion.turn_taking import DiscussionConsequence
-from opencrab.engine.erasure.file_versions import ForgottenFileConsequence
-from opencrab.engine.goals.after_turn import GoalConsequence
-from opencrab.engine.learning.signals import SignalsConsequence
-from opencrab.engine.memory.belief_consequence import BeliefTestConsequence
-from opencrab.engine.memory.compaction.trigger import CompactionConsequence
-from opencrab.engine.peers.talking import PeerConsequence
+from opencrab.engine.consequence import Consequences, TurnTrait
+from opencrab.engine.consequence import consequence_in_module as lazily
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world.units import WorldUnitConsequence
+
+ANY: Final = TurnTrait.ANY
+BUSY: Final = TurnTrait.BUSY
+UNASKED: Final = TurnTrait.UNASKED
+TASK: Final = TurnTrait.TASK
+CALLS: Final = TurnTrait.CALLS
+APPROVAL: Final = TurnTrait.APPROVAL
+PEER: Final = TurnTrait.PEER
+SHARED: Final = TurnTrait.SHARED
+DORMANT: Final = TurnTrait.DORMANT
+OWN_LIFE: Final = TurnTrait.OWN_LIFE
+
 
 CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
-    GoalConsequence(),
-    ApprovalConsequence(),
-    DiscussionConsequence(),
-    OutcomeConsequence(),
-    PeerConsequence(),
-    CompactionConsequence(),
-    HeartbeatConsequence(),
-    WorldUnitConsequence(),
-    BeliefTestConsequence(),
-    ForgottenFileConsequence(),
-    PurposeQuestionConsequence(),
-    SignalsConsequence(),
+    (lazily("goals.after_turn", "GoalConsequence"), {BUSY, TASK, CALLS}),
+    (lazily("approvals.consequence", "ApprovalConsequence"), {APPROVAL}),
+    (lazily("discussion.turn_taking", "DiscussionConsequence"), {SHARED}),
+    (
+        lazily("discussion.outcome_turn", "OutcomeConsequence"),
+        {TASK, CALLS, UNASKED, PEER},
+    ),
+    (lazily("peers.talking", "PeerConsequence"), {PEER}),
+    (lazily("memory.compaction.trigger", "CompactionConsequence"), {ANY}),
+    (
+        lazily("autonomy.heartbeat_end", "HeartbeatConsequence"),
+        {UNASKED, TASK, SHARED, DORMANT},
+    ),
+    (lazily("world.units", "WorldUnitConsequence"), {UNASKED}),
+    (lazily("memory.belief_consequence", "BeliefTestConsequence"), {UNASKED}),
+    (lazily("erasure.file_versions", "ForgottenFileConsequence"), {CALLS}),
+    (
+        lazily("conversation.purpose_question", "PurposeQuestionConsequence"),
+        {OWN_LIFE},
+    ),
+    (lazily("learning.signals", "SignalsConsequence"), {ANY}),
 )

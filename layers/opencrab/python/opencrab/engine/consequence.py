@@ -2,25 +2,68 @@
 
 The core of a turn knows no capability. Each registers its consequence in `bootstrap/consequences`,
 and the core calls them in that order. A hook that writes returns its writes: they become part of
-the core's own transaction, or of none.
+the core's own transaction, or of none. Registered with a consequence are the turns that it can
+concern at all, by facts that the core has at hand: of most turns most of them are not called.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields
+from enum import Enum, auto
+from importlib import import_module
+from typing import Any, Generic, Protocol, TypeVar
 
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Message
 from opencrab.domain.conversation.session import Session, SessionChange
 from opencrab.domain.document import Document
-from opencrab.domain.money.budget import BudgetDraw
+from opencrab.domain.models.routing import CallOptions
+from opencrab.domain.money.budget import BudgetDraw, Limits
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.domain.turn.record import Record
+from opencrab.domain.turn.record import ModelResult, Record
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.ports.models.model import ChatRequest, ModelInfo
 
 R_contra = TypeVar("R_contra", contravariant=True)
 Job_co = TypeVar("Job_co", covariant=True)
 W_contra = TypeVar("W_contra", contravariant=True)
+
+
+class TurnTrait(Enum):
+    """A fact about a turn that costs nothing to look at; a consequence is registered with some."""
+
+    ANY = auto()
+    """Every turn has it; messages have none but the next two."""
+
+    BUSY = auto()
+    """The message is for an agent that carries out a goal."""
+
+    TASK = auto()
+    """It carries out a goal, or the message is for the session of one."""
+
+    UNASKED = auto()
+    """No person's message caused it, directly or through a goal."""
+
+    CALLS = auto()
+    """Its model has asked for tool calls."""
+
+    APPROVAL = auto()
+    """It has requested an approval."""
+
+    PEER = auto()
+    """Another agent's message caused it."""
+
+    SHARED = auto()
+    """Its session has several agents."""
+
+    DORMANT = auto()
+    """Its agent was dormant when the turn was loaded."""
+
+    OWN_LIFE = auto()
+    """Its agent acts on its own, or speaks in a channel of its own."""
+
+
+EVERY_TRAIT = frozenset(TurnTrait)
 
 
 @dataclass(frozen=True)
@@ -35,6 +78,9 @@ class ExtraWrites:
     facts: tuple[Document, ...] = ()
     due: tuple[DueItem, ...] = ()
     optional_fact: Document | None = None
+
+
+NO_WRITES = ExtraWrites()
 
 
 @dataclass(frozen=True)
@@ -108,27 +154,68 @@ class TurnConsequence(Generic[R_contra, W_contra]):
         return FollowUp()
 
 
-class Consequences(Generic[R_contra, W_contra]):
-    """The overridden hooks of all registered consequences, in order of registration.
+Hook = Callable[..., Any]
 
-    Overrides are detected once, at registration: a hook assigned later is not called.
+
+@dataclass(frozen=True)
+class TurnHooks:
+    """The overridden hooks of the consequences that concern a turn, in order of registration."""
+
+    on_message: tuple[Hook, ...]
+    on_begin: tuple[Hook, ...]
+    try_resume: tuple[Hook, ...]
+    on_save: tuple[Hook, ...]
+    may_write_on_close: tuple[Hook, ...]
+    on_close: tuple[Hook, ...]
+    after_close: tuple[Hook, ...]
+    on_abandon: tuple[Hook, ...]
+
+
+class Consequences(dict[AbstractSet[TurnTrait], TurnHooks], Generic[R_contra, W_contra]):
+    """All registered consequences: the hooks to call for a turn, by the traits that it has.
+
+    Each is registered with a function that makes it, and with the traits of turns that it concerns:
+    it is made for the first turn that has one of them, so that its modules load with that turn.
+    Overrides are detected once: a hook assigned later is not called.
     """
 
-    def __init__(self, *registered: TurnConsequence[R_contra, W_contra]) -> None:
-        def those_with(hook: str) -> list[TurnConsequence[R_contra, W_contra]]:
-            nothing = getattr(TurnConsequence, hook)
-            return [each for each in registered if getattr(type(each), hook) is not nothing]
+    def __init__(
+        self,
+        *registered: tuple[
+            Callable[[], TurnConsequence[R_contra, W_contra]], AbstractSet[TurnTrait]
+        ],
+    ) -> None:
+        super().__init__()
+        self._registered = registered
+        self._made: dict[int, TurnConsequence[R_contra, W_contra]] = {}
+        # Most messages have no trait.
+        self.__missing__(frozenset())
 
-        self.on_message = [each.on_message for each in those_with("on_message")]
-        self.on_begin = [each.on_begin for each in those_with("on_begin")]
-        self.try_resume = [each.try_resume for each in those_with("try_resume")]
-        self.on_save = [each.on_save for each in those_with("on_save")]
-        self.may_write_on_close = [
-            each.may_write_on_close for each in those_with("may_write_on_close")
+    def __missing__(self, traits: AbstractSet[TurnTrait]) -> TurnHooks:
+        concerned = [
+            self._made.get(place) or self._made.setdefault(place, make())
+            for place, (make, own) in enumerate(self._registered)
+            if not own.isdisjoint(traits)
         ]
-        self.on_close = [each.on_close for each in those_with("on_close")]
-        self.after_close = [each.after_close for each in those_with("after_close")]
-        self.on_abandon = [each.on_abandon for each in those_with("on_abandon")]
+        hooks = {
+            each.name: tuple(
+                getattr(one, each.name)
+                for one in concerned
+                if getattr(type(one), each.name) is not getattr(TurnConsequence, each.name)
+            )
+            for each in fields(TurnHooks)
+        }
+        return self.setdefault(frozenset(traits), TurnHooks(**hooks))
+
+
+def consequence_in_module(module: str, name: str) -> Callable[[], TurnConsequence[Any, Any]]:
+    """Return what makes a consequence: its module, below this package, loads with the first use."""
+
+    def make() -> TurnConsequence[Any, Any]:
+        made: TurnConsequence[Any, Any] = getattr(import_module(f"{__package__}.{module}"), name)()
+        return made
+
+    return make
 
 
 class BackgroundJob(Protocol[R_contra, Job_co]):
@@ -147,3 +234,24 @@ class BackgroundJob(Protocol[R_contra, Job_co]):
 
     def after_end(self, runtime: R_contra, turn: Turn) -> None:
         """React to the turn's end; may be called several times for the same turn."""
+
+
+class BackgroundQuestion(Protocol[W_contra]):
+    """The question of a background turn to a model, and what is stored of the answer."""
+
+    def limits(self, work: W_contra, limits: Limits) -> Limits:
+        """Return the limits of this turn: those for every turn, or less."""
+
+    def skip_reason(self, work: W_contra) -> str:
+        """Return why no model need be asked any more; "" while one must be."""
+
+    def request(self, work: W_contra, info: ModelInfo, manner: CallOptions) -> ChatRequest:
+        """Return the request to the model; raises Invalid when it is too long for this model."""
+
+    def end_with_answer(self, work: W_contra, result: ModelResult, turn: Turn) -> None:
+        """End the turn with an answer; `turn` is its header with the call settled."""
+
+    def end_without_answer(
+        self, work: W_contra, status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
+    ) -> None:
+        """End the turn without an answer; `why` is for operators."""

@@ -8,15 +8,15 @@ from pydantic import Field
 from opencrab.actions.models.text import action_text_for_models
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent import Agent, agent_selectable_aliases
+from opencrab.domain.agents.agent import agent_selectable_aliases
 from opencrab.domain.errors import Conflict, Invalid, Refused
 from opencrab.domain.models.availability import is_free_model_price, model_listed_by_provider
-from opencrab.domain.models.routing import Duration, ModelChosen, ModelReference, Routing, Use
+from opencrab.domain.models.routing import Duration, ModelChosen, ModelReference, Use
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.models.model import ModelInfo
 from opencrab.ports.models.readiness import ProviderHealth
-from opencrab.ports.turn.action import ActionContext
+from opencrab.ports.turn.action import ActionContext, may_agent_select_models
 
 group = Group("llm")
 
@@ -43,10 +43,6 @@ class GetCurrentLlmConfig(Value):
     pass
 
 
-def _may_select(agent: Agent, routing: Routing) -> bool:
-    return bool(agent_selectable_aliases(agent, routing))
-
-
 def _version(arguments: SelectLlm, context: ActionContext) -> dict[str, Any]:
     """Return the agent's version if the choice is permanent; saving requires the same version."""
     if arguments.duration is not Duration.PERMANENT:
@@ -60,7 +56,7 @@ def _version(arguments: SelectLlm, context: ActionContext) -> dict[str, Any]:
     sentences=("Think with {model_alias} for {purpose}", "{purpose}に{model_alias}を使う"),
     ja="用途ごとに使う言語モデルを選びます。このターンの残りは、用途にかかわらずそのモデルです。",
     prepare=_version,
-    offered=_may_select,
+    offered=may_agent_select_models,
 )
 def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
     """Choose a language model for a purpose; the rest of this turn has it, whatever its purpose."""
@@ -87,7 +83,7 @@ def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
     effect=Effect.PURE,
     sentences=("Look at the language models", "言語モデルの一覧を見る"),
     ja="選べる言語モデルの一覧と、それぞれの料金(百万トークンあたりの米ドル)や上限を見ます。",
-    offered=_may_select,
+    offered=may_agent_select_models,
 )
 def get_available_models(arguments: GetAvailableModels, context: ActionContext) -> ActionResult:
     """List the models that you may select, with prices (USD per million tokens) and limits."""
@@ -111,7 +107,7 @@ def get_available_models(arguments: GetAvailableModels, context: ActionContext) 
     effect=Effect.PURE,
     sentences=("Look at the models in use", "使用中のモデルを見る"),
     ja="いま用途ごとにどの言語モデルを使っているか、誰が選んだかを見ます。",
-    offered=_may_select,
+    offered=may_agent_select_models,
 )
 def get_current_llm_config(arguments: GetCurrentLlmConfig, context: ActionContext) -> ActionResult:
     """See which model you think with for each purpose, and who chose it."""

@@ -110,8 +110,9 @@ class SqliteSessions:
         return session
 
     def get(self, session_id: str) -> Session:
+        places = sqlite_session_places(session_id)
         with self._database.read_transaction() as items:
-            found = items.get_many(sqlite_session_places(session_id))
+            found = items.get_many(places)
         return session_of_sqlite_rows(session_id, found)
 
     def get_with_access(self, session_id: str) -> tuple[Session, SessionAccess]:
@@ -185,6 +186,16 @@ def session_of_sqlite_rows(session_id: str, stored: Mapping[Place, str]) -> Sess
         if waiting
         else session
     )
+
+
+def active_session_of_sqlite_rows(
+    session_id: str, stored: Mapping[Place, str], *, after_end: bool = False
+) -> Session:
+    """Parse a session as `session_of_sqlite_rows`; raise Conflict if it has ended."""
+    session = session_of_sqlite_rows(session_id, stored)
+    if session.status is SessionStatus.ENDED and not after_end:
+        raise Conflict(f"session {session_id!r} has ended", cure="create a new session")
+    return session
 
 
 def add_sqlite_unanswered_messages(batch: WriteBatch, before: Session, after: Session) -> None:

@@ -1,24 +1,22 @@
-"""The SQLite file: one writer behind a lock, pooled readers, items by partition and sort key.
+"""The SQLite file while it is open: what it opens, removes and closes.
 
 Everything that DynamoDB would keep as an item is a row of `item`; a transaction here is one
-conditional transaction there. It knows nothing of agents or turns.
+conditional transaction there (`transaction/items.py`). It knows nothing of agents or turns.
 """
 
 import os
 import sqlite3
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from queue import Empty, LifoQueue
+from queue import Empty
 
 from opencrab.adapters.sqlite.file import (
     connect_sqlite_database,
     explain_sqlite_error,
     hold_database_file,
-    is_sqlite_disk_fault,
     make_database_file,
     require_sound_sqlite_file,
 )
@@ -26,12 +24,13 @@ from opencrab.adapters.sqlite.guard import CommitGuard
 from opencrab.adapters.sqlite.marker import ALL_OVERWRITTEN, has_removed_rows, read_sqlite_marker
 from opencrab.adapters.sqlite.transaction.items import (
     FEED,
+    ChangeTopic,
     ReaderItems,
     SqliteItems,
+    SqliteTransactions,
     sqlite_milliseconds,
 )
-from opencrab.adapters.sqlite.transaction.topic import ChangeTopic
-from opencrab.adapters.sqlite.write_batch import (
+from opencrab.adapters.sqlite.transaction.write_batch import (
     AlreadyThere,
     FeedItem,
     ItemRow,
@@ -74,7 +73,7 @@ MOST_STORED_DOCUMENTS = 4_096
 """Whoever asks for more than these looks through all documents."""
 
 
-class Database:
+class Database(SqliteTransactions):
     """One open SQLite file. `durable=False` trades crash safety for speed, for tests only.
 
     `patience_seconds` is the timeout for a lock that another program holds. `last_alive` is when
@@ -82,17 +81,15 @@ class Database:
     in memory.
     """
 
+    _guard: CommitGuard
+
     def __init__(self, path: Path, *, durable: bool = True, patience_seconds: float = 5.0) -> None:
+        super().__init__(MOST_STORED_DOCUMENTS)
         self.path = path
         self._durable = durable
         self._patience_seconds = patience_seconds
-        self._write_lock, self._scrubbing = threading.Lock(), threading.Lock()
-        self._fault: OpenCrabError | None = None
+        self._scrubbing = threading.Lock()
         self.flush: Callable[[], None] = lambda: None
-        self._readers: LifoQueue[ReaderItems] = LifoQueue()
-        self._topics: dict[str, ChangeTopic] = {}
-        self._documents: deque[Place] = deque(maxlen=MOST_STORED_DOCUMENTS)
-        self._documents_stored = 0
         self._lock_file = hold_database_file(path)
         self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
         try:
@@ -101,59 +98,13 @@ class Database:
             self._writes = SqliteItems(self._writer)
             self._guard = self._guarded()
             self._relaxed = SqliteItems(self._open(waits=False)) if durable else self._writes
+            # The first reader is opened with the file, so that no message waits for it.
+            self._readers.put(ReaderItems(self._open(), path, self._readers.put))
             # Closed last: to close it earlier would release SQLite's own locks.
             self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except BaseException:
             os.close(self._lock_file)
             raise
-
-    @contextmanager
-    def write_transaction(self, *, relaxed: bool = False) -> Iterator[SqliteItems]:
-        """Open a write transaction, which is rolled back if the block raises.
-
-        A `relaxed` one does not wait for the disk; the next one that does brings it there, too.
-        After a power failure it may be missing, as if the process had died before it (ADR 0039).
-        """
-        with self._write_lock:
-            writes = self._relaxed if relaxed else self._writes
-            connection = writes.connection
-            try:
-                writes.touched.clear()
-                writes.documents.clear()
-                # The file's lock is taken before the first read. A transaction that reads first and
-                # then finds that others wrote is refused, and would have to begin anew (ADR 0006).
-                connection.execute("BEGIN IMMEDIATE")
-                changes = connection.total_changes
-                yield writes
-                if connection.total_changes == changes:
-                    connection.execute("COMMIT")
-                else:
-                    self._guard.commit(connection, counted=not relaxed)
-                    self._fault = None
-                touched = tuple(writes.touched)
-                # Once they are committed, and before anybody learns of it.
-                self._documents.extend(writes.documents)
-                self._documents_stored += len(writes.documents)
-            except (sqlite3.Error, UnicodeDecodeError) as error:
-                _roll_back(connection)
-                explained = explain_sqlite_error(self.path, error)
-                if is_sqlite_disk_fault(error):
-                    self._fault = explained
-                raise explained from error
-            except BaseException:
-                _roll_back(connection)
-                raise
-        # Only now: whoever is woken before the commit finds nothing, and sleeps on.
-        for name in touched:
-            if (topic := self._topics.get(name)) is not None:
-                topic.advance()
-
-    def read_transaction(self) -> ReaderItems:
-        """Borrow a reader connection for a `with` block; it sees all earlier commits."""
-        try:
-            return self._readers.get_nowait()
-        except Empty:
-            return ReaderItems(self._open(), self.path, self._readers.put)
 
     def fault(self) -> OpenCrabError | None:
         """Return the error of the last write if the disk was full or broken, else None."""
@@ -272,9 +223,3 @@ class Database:
             )
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explain_sqlite_error(self.path, error) from error
-
-
-def _roll_back(connection: sqlite3.Connection) -> None:
-    with suppress(sqlite3.Error):
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")

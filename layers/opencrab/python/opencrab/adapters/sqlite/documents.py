@@ -8,7 +8,7 @@ from datetime import datetime
 from operator import itemgetter
 
 from opencrab.adapters.sqlite.database import Database, FeedItem, ItemRow, Place, WriteBatch
-from opencrab.adapters.sqlite.queue import sqlite_row_of_due_item
+from opencrab.adapters.sqlite.outbox import sqlite_row_of_due_item
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Document, unique_facts
 from opencrab.domain.errors import UnreadableValue
@@ -87,7 +87,8 @@ class SqliteFacts:
             items.write(batch)
             # Those that are kept from now on may be over what is written here.
             kept = [(each, self._kept[each]) for each in places if each in self._kept]
-        self._drop(kept)
+        if kept:
+            self._drop(kept)
 
     def commit_soon(self, fact: Document) -> None:
         stored = self.get(*fact.key)

@@ -10,15 +10,10 @@ import sqlite3
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from zlib import crc32
 
 from opencrab.adapters.sqlite.file import RESCUED, DamagedDatabase, sqlite_write_ahead_log
-from opencrab.adapters.sqlite.marker import (
-    COUNT_COMMIT,
-    Commits,
-    count_sqlite_commits,
-    sqlite_marker_path,
-)
+from opencrab.adapters.sqlite.marker import Commits, count_sqlite_commits, sqlite_marker_path
+from opencrab.adapters.sqlite.transaction.items import CountedCommits, write_sqlite_marker
 
 
 @dataclass(frozen=True)
@@ -26,7 +21,6 @@ class MarkerFile:
     """An open marker."""
 
     path: Path
-    database_id: str
     descriptor: int
 
     @classmethod
@@ -35,9 +29,9 @@ class MarkerFile:
         path = sqlite_marker_path(database)
         new = path.with_name(f"{path.name}.new")
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        marker = cls(path, commits.database_id, os.open(new, flags, 0o600))
+        marker = cls(path, os.open(new, flags, 0o600))
         try:
-            marker.write(commits.commits)
+            write_sqlite_marker(marker.descriptor, commits)
             if durable:
                 os.fsync(marker.descriptor)
             new.replace(path)
@@ -45,12 +39,6 @@ class MarkerFile:
             marker.close()
             raise
         return marker
-
-    def write(self, commits: int) -> None:
-        """Record a number of commits; a failure is ignored, since a marker may lag behind."""
-        said = f"opencrab-commit {self.database_id} {commits:020d}".encode()
-        with suppress(OSError):
-            os.pwrite(self.descriptor, b"%b %08x\n" % (said, crc32(said)), 0)
 
     def is_there(self) -> bool:
         """Check whether the file still has its name."""
@@ -64,43 +52,16 @@ class MarkerFile:
         os.close(self.descriptor)
 
 
-class CommitGuard:
-    """Counts a writer's commits, in the database and in its marker; callers hold the write lock."""
+class CommitGuard(CountedCommits):
+    """Refuses every commit once the file or its log is lost, and saves what can still be read."""
 
     def __init__(self, path: Path, writer: sqlite3.Connection, *, durable: bool) -> None:
-        self._path = path
         self._writer = writer
         self._durable = durable
         counted = count_sqlite_commits(writer)
-        self._counted = counted
-        self._commits = counted.commits
-        self._lost: DamagedDatabase | None = None
-        self._file = path.stat()
         self._log = _status(sqlite_write_ahead_log(path))
         self._marker = MarkerFile.create(path, counted, durable=durable)
-
-    def commit(self, connection: sqlite3.Connection, *, counted: bool = True) -> None:
-        """Commit; raises DamagedDatabase, with nothing committed, once a file is lost.
-
-        Not `counted` are those of which nobody was told: a power failure may take them.
-        """
-        if self._lost is not None:
-            raise self._lost
-        try:
-            found = os.stat(self._path)  # noqa: PTH116 - a third of the time of Path.stat
-        except OSError:
-            found = None
-        if found is None or found.st_ino != self._file.st_ino or found.st_dev != self._file.st_dev:
-            connection.execute("ROLLBACK")
-            raise self._lose()
-        if not counted:
-            connection.execute("COMMIT")
-            return
-        connection.execute(COUNT_COMMIT, (self._commits + 1,))
-        connection.execute("COMMIT")
-        # Only now: a marker that leads would make a sound database look damaged.
-        self._commits += 1
-        self._marker.write(self._commits)
+        super().__init__(path, counted, self._marker.descriptor)
 
     def look(self) -> None:
         """Look after the write-ahead log and the marker; call it about once a second."""
@@ -117,7 +78,7 @@ class CommitGuard:
                     durable=self._durable,
                 )
                 self._marker.close()
-                self._marker = marker
+                self._marker, self._descriptor = marker, marker.descriptor
 
     def close(self) -> None:
         """Close the marker."""

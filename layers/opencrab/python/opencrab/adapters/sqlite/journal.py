@@ -4,34 +4,32 @@ A transaction first reads all that it depends on, then checks it, and writes at 
 writer holds its lock from before the first read, so nobody writes in between (ADR 0006).
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import cache
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite.agents import (
+    active_session_of_sqlite_rows,
     add_sqlite_unanswered_messages,
-    session_of_sqlite_rows,
     sqlite_session_places,
 )
 from opencrab.adapters.sqlite.database import (
     AlreadyThere,
     Database,
     ItemRow,
-    Place,
     SqliteItems,
     WriteBatch,
+    sqlite_milliseconds,
 )
 from opencrab.adapters.sqlite.documents import add_documents_to_sqlite_batch, sqlite_document_places
 from opencrab.adapters.sqlite.queue import (
     TURNS,
+    PendingClaimRegistry,
     add_message_to_sqlite_queue,
     remove_message_from_sqlite_queue,
     write_sqlite_queue_claim,
 )
-from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaimRegistry
 from opencrab.adapters.sqlite.turn.rows import (
     RETENTION,
     add_lines_to_sqlite_batch,
@@ -48,7 +46,6 @@ from opencrab.adapters.sqlite.turn.rows import (
 )
 from opencrab.adapters.sqlite.usage import sqlite_call_counts
 from opencrab.domain.conversation.message import Instruction, Line
-from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict, Superseded
 from opencrab.domain.turn.record import (
@@ -77,6 +74,7 @@ __all__ = [
 ]
 
 INSTRUCTION_LIFE = timedelta(days=35)
+_LINES = TypeAdapter(tuple[Line, ...], config=ConfigDict(defer_build=True))
 
 
 class SqliteJournal:
@@ -92,6 +90,7 @@ class SqliteJournal:
     def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         message = (f"MESSAGE#{admission.message_id}", "M")
         session_id, batch = admission.line.session_id, WriteBatch()
+        now = sqlite_milliseconds(self._clock.now())
         with self._database.write_transaction() as items:
             places = (message, *sqlite_session_places(session_id))
             stored, last = read_sqlite_rows_with_last_line(items, session_id, places)
@@ -99,7 +98,9 @@ class SqliteJournal:
             # first time, also in a session that has ended since (ADR 0003).
             if message in stored:
                 return self._admitted_before(items, admission, stored[message])
-            session = _require_active(session_id, stored, after_end=admission.after_end)
+            session = active_session_of_sqlite_rows(
+                session_id, stored, after_end=admission.after_end
+            )
             add_sqlite_unanswered_messages(batch, session, admission.asked_in(session))
             (line,) = add_lines_to_sqlite_batch(batch, (admission.line,), last)
             turns = tuple(
@@ -119,7 +120,7 @@ class SqliteJournal:
                     cure="use a new id for a new message",
                 ) from error
             for queued in admission.messages:
-                add_message_to_sqlite_queue(items, queued, self._clock.now())
+                add_message_to_sqlite_queue(items, queued, now)
             return turns
 
     def open(self, turn: Turn) -> Turn:
@@ -154,8 +155,9 @@ class SqliteJournal:
     def commit(self, change: TurnChange) -> Turn:
         turn = change.turn
         counts = sqlite_call_counts(change.usage) if change.usage else []
+        relaxed = may_sqlite_change_be_lost(change)
         places = [*sqlite_change_keys(change), *(one.place for one in counts)]
-        with self._database.write_transaction(relaxed=may_sqlite_change_be_lost(change)) as items:
+        with self._database.write_transaction(relaxed=relaxed) as items:
             if change.lines:
                 stored, last = read_sqlite_rows_with_last_line(items, turn.session_id, places)
             else:
@@ -170,7 +172,7 @@ class SqliteJournal:
             # follows is done, too, such as writing a report (ADR 0039).
             receipt = turn.receipt if turn.status.is_end and not change.utterances else None
             if receipt is not None and not remove_message_from_sqlite_queue(
-                items, receipt, self._clock.now(), queue=TURNS
+                items, receipt, sqlite_milliseconds(self._clock.now()), queue=TURNS
             ):
                 receipt = None
         if receipt is not None:
@@ -210,7 +212,7 @@ class SqliteJournal:
             if message in stored:
                 body = items.get(inbox, stored[message])
                 return Instruction.from_stored(body) if body else instruction
-            _require_active(session_id, stored)
+            active_session_of_sqlite_rows(session_id, stored)
             (placed_line,) = add_lines_to_sqlite_batch(batch, (line,), last)
             placed = instruction.replaced(line=placed_line.sequence)
             name, expires = f"{placed.line:010d}", instruction.at + INSTRUCTION_LIFE
@@ -284,7 +286,7 @@ class SqliteJournal:
                 newest_first=newest_first,
             )
         # All at once: a turn reads up to a hundred.
-        return read_stored_json(_lines(), f"[{','.join(body for _, body in rows)}]")
+        return read_stored_json(_LINES, f"[{','.join(body for _, body in rows)}]")
 
     def list_overdue(
         self, now: datetime, limit: int, *, queued_before: datetime | None = None
@@ -319,20 +321,6 @@ class SqliteJournal:
         return tuple(sqlite_turn(items, turn_id) for turn_id in turn_ids)
 
 
-@cache
-def _lines() -> TypeAdapter[tuple[Line, ...]]:
-    return TypeAdapter(tuple[Line, ...])
-
-
 def _requeue_waiting(turn: Turn) -> Turn:
     """Return the turn as queued if it waits, else unchanged."""
     return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
-
-
-def _require_active(
-    session_id: str, stored: Mapping[Place, str], *, after_end: bool = False
-) -> Session:
-    session = session_of_sqlite_rows(session_id, stored)
-    if session.status is SessionStatus.ENDED and not after_end:
-        raise Conflict(f"session {session_id!r} has ended", cure="create a new session")
-    return session

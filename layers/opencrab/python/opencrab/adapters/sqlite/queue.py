@@ -1,23 +1,16 @@
-"""Queues on SQLite, and the utterances that wait to be delivered."""
+"""Queues on SQLite, and the messages that workers of this process hold."""
 
 import json
 import secrets
+import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import timedelta
 
-from opencrab.adapters.sqlite.database import (
-    Database,
-    ItemRow,
-    SqliteItems,
-    WriteBatch,
-    sqlite_milliseconds,
-)
-from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaim, PendingClaimRegistry
-from opencrab.domain.conversation.message import DeliveryState, Utterance
-from opencrab.domain.errors import NotFound
-from opencrab.domain.turn.due_item import DueItem
+from opencrab.adapters.sqlite.database import Database, SqliteItems, sqlite_milliseconds
 from opencrab.ports.clock import Clock
 from opencrab.ports.turn.queue import (
     BatchedMessage,
@@ -31,6 +24,7 @@ TURNS = "turns"
 
 DEDUPLICATION = timedelta(minutes=5)
 _DEAD_KEPT = timedelta(days=14)
+_ENDED_KEPT = 256
 
 _FIRST_AT = "SELECT min(visible_at) FROM queue WHERE queue=? AND visible_at IS NOT NULL"
 _FIRST = (
@@ -47,6 +41,70 @@ _UNCOVER = (
     "UPDATE queue SET visible_at=? WHERE position=("
     "SELECT min(position) FROM queue WHERE queue=? AND grp=?) AND visible_at IS NULL"
 )
+
+
+@dataclass(frozen=True)
+class PendingClaim:
+    """A message in a worker's hands: its row, which delivery it is, and until when (in ms)."""
+
+    queue: str
+    position: int
+    count: int
+    until: int
+
+
+class PendingClaimRegistry:
+    """The messages that were received and whose turn is not claimed yet.
+
+    One process holds the file, so nobody else needs to know. When it dies they are there as if
+    nobody had taken them (ADR 0039).
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken: dict[str, PendingClaim] = {}
+        self._ended: deque[str] = deque(maxlen=_ENDED_KEPT)
+
+    @contextmanager
+    def choosing(self, queue: str) -> Iterator[dict[int, PendingClaim]]:
+        """Yield what is taken of a queue, by position; nobody takes or loses one meanwhile."""
+        with self._lock:
+            yield {each.position: each for each in self._taken.values() if each.queue == queue}
+
+    def take(self, receipt: str, message: PendingClaim) -> None:
+        """Put a message into a worker's hands, out of those of an earlier one; while choosing."""
+        # A receipt whose time is over is void once the message is taken again.
+        for other, held in list(self._taken.items()):
+            if held.position == message.position:
+                del self._taken[other]
+        self._taken[receipt] = message
+
+    def get(self, receipt: str | None) -> PendingClaim | None:
+        """Return the message of a receipt; None if the file has the receipt, or nobody."""
+        return None if receipt is None else self._taken.get(receipt)
+
+    def drop(self, receipt: str | None) -> None:
+        """Forget a receipt once the file says what became of its message."""
+        with self._lock:
+            self._taken.pop(receipt or "", None)
+
+    def end(self, receipt: str) -> None:
+        """Remember that a turn's end removed its message, for the worker that still has it."""
+        with self._lock:
+            self._taken.pop(receipt, None)
+            self._ended.append(receipt)
+
+    def has_ended(self, receipt: str) -> bool:
+        """Check whether the message is gone with its turn."""
+        with self._lock:
+            return receipt in self._ended
+
+    def release(self, queue: str) -> None:
+        """Give all messages of a queue back."""
+        with self._lock:
+            for receipt, held in list(self._taken.items()):
+                if held.queue == queue:
+                    del self._taken[receipt]
 
 
 class SqliteQueue:
@@ -77,13 +135,10 @@ class SqliteQueue:
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
         require_turn_queue_delay(delay_seconds, ordered=self._ordered)
         message = QueueMessage(self._name, body, group=group, deduplication=deduplication)
+        now = sqlite_milliseconds(self._clock.now())
         with self._database.write_transaction() as items:
             add_message_to_sqlite_queue(
-                items,
-                message,
-                self._clock.now(),
-                delay_seconds=delay_seconds,
-                ordered=self._ordered,
+                items, message, now, delay_seconds=delay_seconds, ordered=self._ordered
             )
 
     def send_batch(self, messages: Iterable[BatchedMessage]) -> None:
@@ -109,18 +164,26 @@ class SqliteQueue:
         # Most turns have removed their message with their end.
         if self._taken is not None and self._taken.has_ended(receipt):
             return
+        held, now = self._held(receipt), sqlite_milliseconds(self._clock.now())
         # Lost in a power failure, the message comes again, and is found done.
-        with self._write_of_holder(receipt) as items:
-            remove_message_from_sqlite_queue(items, receipt, self._clock.now())
+        with self._database.write_transaction(relaxed=True) as items:
+            if held is not None:
+                write_sqlite_queue_claim(items, receipt, held)
+            remove_message_from_sqlite_queue(items, receipt, now)
+        self._let_go(receipt, held)
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
-        with self._write_of_holder(receipt) as items:
+        held = self._held(receipt)
+        with self._database.write_transaction(relaxed=True) as items:
+            if held is not None:
+                write_sqlite_queue_claim(items, receipt, held)
             row = items.execute(
                 # Without a receipt the delivery is over: its holder can end it no more.
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
                 (sqlite_milliseconds(self._clock.now()) + seconds * 1000, receipt),
             ).fetchone()
             items.touched.add(self._name)
+        self._let_go(receipt, held)
         return row is not None
 
     def dead_letter(self, body: str, *, group: str, reason: str) -> None:
@@ -165,10 +228,11 @@ class SqliteQueue:
         """Return when the next message can be received, in ms since 1970; None if there is none."""
         if self._taken is None:
             with self._database.read_transaction() as items:
-                row = items.execute(_FIRST_AT, (self._name,)).fetchone()
-            return None if row is None else row[0]
-        with self._taken.choosing(self._name) as taken:
-            first = self._first(taken)
+                row: tuple[int | None] = items.execute(_FIRST_AT, (self._name,)).fetchone()
+            return row[0]
+        with self._taken.choosing(self._name) as taken, self._database.read_transaction() as items:
+            rows = items.execute(_FIRST, (self._name, len(taken) + 1)).fetchall()
+            first = _first_free(rows, taken)
         return None if first is None else first[1]
 
     def _take(self, visibility_seconds: int) -> Delivery | None:
@@ -176,7 +240,8 @@ class SqliteQueue:
             return self._take_for_claim(self._taken, visibility_seconds)
         # Looked at first, since whoever polls an empty queue must not write, nor wait for those who
         # do. Between here and there another worker may take it.
-        visible_at = self.next_visible_at()
+        with self._database.read_transaction() as items:
+            (visible_at,) = items.execute(_FIRST_AT, (self._name,)).fetchone()
         if visible_at is None or visible_at > (now := sqlite_milliseconds(self._clock.now())):
             return None
         receipt = secrets.token_hex(16)
@@ -194,7 +259,10 @@ class SqliteQueue:
         self, registry: PendingClaimRegistry, visibility_seconds: int
     ) -> Delivery | None:
         with registry.choosing(self._name) as taken:
-            first, now = self._first(taken), sqlite_milliseconds(self._clock.now())
+            now = sqlite_milliseconds(self._clock.now())
+            with self._database.read_transaction() as items:
+                rows = items.execute(_FIRST, (self._name, len(taken) + 1)).fetchall()
+            first = _first_free(rows, taken)
             if first is None or first[1] > now:
                 return None
             position, _, body, group, count = first
@@ -204,24 +272,12 @@ class SqliteQueue:
             registry.take(receipt, PendingClaim(self._name, position, count, until))
         return Delivery(body, group, receipt, count)
 
-    def _first(self, taken: Mapping[int, PendingClaim]) -> tuple[int, int, str, str, int] | None:
-        """Return the message that can be received first: position, when, body, group, count."""
-        with self._database.read_transaction() as items:
-            rows = items.execute(_FIRST, (self._name, len(taken) + 1)).fetchall()
-        free = (
-            (row[0], max(row[1], taken[row[0]].until if row[0] in taken else 0), *row[2:])
-            for row in rows
-        )
-        return min(free, key=lambda row: (row[1], row[0]), default=None)
+    def _held(self, receipt: str) -> PendingClaim | None:
+        """Return the claim of a message that is merely taken, to write before its receipt is."""
+        return None if self._taken is None else self._taken.get(receipt)
 
-    @contextmanager
-    def _write_of_holder(self, receipt: str) -> Iterator[SqliteItems]:
-        """Open a transaction in which the receipt of a message that is merely taken is written."""
-        held = None if self._taken is None else self._taken.get(receipt)
-        with self._database.write_transaction(relaxed=True) as items:
-            if held is not None:
-                write_sqlite_queue_claim(items, receipt, held)
-            yield items
+    def _let_go(self, receipt: str, held: PendingClaim | None) -> None:
+        """Forget a claim that was written."""
         if self._taken is not None and held is not None:
             self._taken.drop(receipt)
             # Whoever was woken by the commit may have found it still taken.
@@ -234,22 +290,35 @@ class SqliteQueue:
         return max((visible_at - sqlite_milliseconds(self._clock.now())) / 1000, 0.001)
 
 
+def _first_free(
+    rows: Iterable[tuple[int, int, str, str, int]], taken: Mapping[int, PendingClaim]
+) -> tuple[int, int, str, str, int] | None:
+    """Return the message that can be received first: position, when, body, group, count."""
+    free = (
+        (row[0], max(row[1], taken[row[0]].until if row[0] in taken else 0), *row[2:])
+        for row in rows
+    )
+    return min(free, key=lambda row: (row[1], row[0]), default=None)
+
+
 def add_message_to_sqlite_queue(
     items: SqliteItems,
     message: QueueMessage,
-    now: datetime,
+    now: int,
     *,
     delay_seconds: int = 0,
     ordered: bool = True,
 ) -> None:
-    """Send a message, unless one with its deduplication id was sent within 5 minutes."""
-    at = sqlite_milliseconds(now)
-    until = at + int(DEDUPLICATION.total_seconds() * 1000)
+    """Send a message, unless one with its deduplication id was sent within 5 minutes.
+
+    `now` is in ms since 1970.
+    """
+    until = now + int(DEDUPLICATION.total_seconds() * 1000)
     # What is remembered of a message is committed with it: neither is ever there alone.
-    known = (message.queue, message.deduplication, until, at)
+    known = (message.queue, message.deduplication, until, now)
     if items.execute(_REMEMBER, known).rowcount:
         items.touched.add(message.queue)
-        visible_at = at + delay_seconds * 1000
+        visible_at = now + delay_seconds * 1000
         items.execute(_SEND, (message.queue, message.group, message.body, visible_at, ordered))
 
 
@@ -259,11 +328,12 @@ def write_sqlite_queue_claim(items: SqliteItems, receipt: str, held: PendingClai
 
 
 def remove_message_from_sqlite_queue(
-    items: SqliteItems, receipt: str, now: datetime, *, queue: str | None = None
+    items: SqliteItems, receipt: str, now: int, *, queue: str | None = None
 ) -> bool:
     """Remove a message by its receipt, and make the next one of its group visible.
 
-    With `queue` only if it is a message of that queue; return whether one was removed.
+    `now` is in ms since 1970. With `queue` only if it is a message of that queue; return whether
+    one was removed.
     """
     # One transaction: a head that is removed while the next one stays covered would let its group
     # stand still for ever (ADR 0005).
@@ -273,74 +343,5 @@ def remove_message_from_sqlite_queue(
     ).fetchone()
     if row is not None:
         items.touched.add(row[0])
-        items.execute(_UNCOVER, (sqlite_milliseconds(now), *row))
+        items.execute(_UNCOVER, (now, *row))
     return row is not None
-
-
-RETENTION = timedelta(days=35)
-
-
-class SqliteOutbox:
-    """`ports.conversation.outbox.Outbox` on one SQLite file."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def get(self, target: str, key: str) -> Utterance:
-        with self._database.read_transaction() as items:
-            body = items.get(f"OUT#{target}", key)
-        if body is None:
-            raise NotFound(f"there is no utterance {key!r} for {target!r}")
-        return Utterance.from_stored(body)
-
-    def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
-        pk = f"OUT#{utterance.channel.target}"
-        ended = utterance.state.is_end
-        with self._database.write_transaction() as items:
-            body = items.get(pk, utterance.key)
-            # Of two workers with the same utterance only one finds it in this state, and sends it.
-            if body is None or Utterance.from_stored(body).state is not expected:
-                return False
-            items.put(
-                pk,
-                utterance.key,
-                utterance.to_stored(),
-                due=None if ended else ("outbox", utterance.updated_at),
-                expires_at=utterance.updated_at + RETENTION if ended else None,
-            )
-            return True
-
-    def list_unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
-        with self._database.read_transaction() as items:
-            bodies = items.query_due("outbox", before, limit)
-        return tuple(Utterance.from_stored(body) for body in bodies)
-
-
-class SqliteDueItems:
-    """`ports.turn.due_items.DueItems` on one SQLite file."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def put(self, item: DueItem) -> None:
-        with self._database.write_transaction() as items:
-            items.write(WriteBatch(put=[sqlite_row_of_due_item(item)]))
-
-    def list_due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
-        with self._database.read_transaction() as items:
-            bodies = items.query_due("due", now, limit)
-        return tuple(DueItem.from_stored(body) for body in bodies)
-
-    def get(self, item_id: str) -> DueItem | None:
-        with self._database.read_transaction() as items:
-            body = items.get("DUE", item_id)
-        return None if body is None else DueItem.model_validate_json(body)
-
-    def remove(self, item_id: str) -> None:
-        with self._database.write_transaction() as items:
-            items.delete("DUE", item_id)
-
-
-def sqlite_row_of_due_item(item: DueItem) -> ItemRow:
-    """Serialize a due item to an item row, keyed by its id."""
-    return ItemRow("DUE", item.id, item.to_stored(), due=("due", item.at))

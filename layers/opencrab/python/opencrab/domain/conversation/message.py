@@ -227,6 +227,11 @@ class Line(Value):
         return str((self.data or {}).get(SENT_AS, "")) if self.kind is LineKind.SPEECH else ""
 
     @property
+    def has_attachments(self) -> bool:
+        """True if pictures or files came with the line."""
+        return self.data is not None and ("images" in self.data or "files" in self.data)
+
+    @property
     def is_erased(self) -> bool:
         """True if the line was erased: only its place is left."""
         return self.speaker_id == FORGOTTEN_PERSON and not self.text and self.data is None

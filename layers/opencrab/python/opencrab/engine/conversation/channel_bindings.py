@@ -3,10 +3,12 @@
 The first message of a channel opens its session; starting a new one there ends the one before.
 """
 
+from collections.abc import Collection
 from typing import Annotated
 
 from pydantic import Field
 
+from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.channel_binding import PLACE, ChannelBinding
 from opencrab.domain.conversation.session import (
     PARTICIPANTS,
@@ -58,17 +60,25 @@ def conversation_bound_to_channel(home: Home, place: str) -> Session | None:
 
 
 def open_conversation_of_channel(
-    runtime: Runtime, place: str, opening: SessionOpening, *, key: str = ""
+    runtime: Runtime,
+    place: str,
+    opening: SessionOpening,
+    *,
+    key: str = "",
+    known: Collection[Profile] = (),
 ) -> Session:
     """Return the session of a channel, opened if there is none; add missing agents to it.
 
     If the bound session may be heard by more people than the opening allows, a new one with the
     same agents and creator replaces it. A `key` starts a new session and ends the bound one; the
-    same key again returns the same session. Raises NotFound (agent), and Conflict for a retired
-    agent, for too many participants, and when concurrent updates exhaust the retries.
+    same key again returns the same session. `known` are agents that the caller has just read.
+    Raises NotFound (agent), and Conflict for a retired agent, for too many participants, and when
+    concurrent updates exhaust the retries.
     """
+    read = {profile.agent.id: profile for profile in known}
     for agent_id in opening.agent_ids:
-        if not runtime.home.agents.get(agent_id).agent.answers:
+        profile = read.get(agent_id) or runtime.home.agents.get(agent_id)
+        if not profile.agent.answers:
             raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
     session = _open_or_join(runtime, place, opening, key)
     if opening.others_read:

@@ -1,6 +1,7 @@
 """Admission: the one way in, by which a message becomes queued turns exactly once."""
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain
@@ -24,6 +25,7 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.record import ApprovalRequest
 from opencrab.domain.turn.turn import UNASKED, Stop, Trigger, Turn, TurnStatus
+from opencrab.engine.consequence import TurnTrait
 from opencrab.engine.queueing import enqueue_turn, queue_message_of_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
@@ -58,31 +60,30 @@ def admit_turns_of_message(
     trigger: Trigger = Trigger.MESSAGE,
     only: tuple[str, ...] | None = None,
     after_end: bool = False,
+    known: Iterable[Profile] = (),
     **inherited: Unpack[InheritedContext],
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
-    `only` limits it to these participants; with `after_end` the session may have ended. An owner's
-    message may interrupt what is going on in the session: it goes before the agent's own work. A
-    person's message may also take over from the turns that answer the same person's earlier
-    messages (`domain.turn.interrupt`). The same message sent again returns the same turns. Raises
-    NotFound (session), Conflict (ended session, no active agent, or the same id with another body).
+    `only` limits it to these participants; with `after_end` the session may have ended; `known` are
+    agents that the caller has just read. An owner's message may interrupt what is going on in the
+    session: it goes before the agent's own work. A person's message may also take over from the
+    turns that answer the same person's earlier messages (`domain.turn.interrupt`). The same message
+    sent again returns the same turns. Raises NotFound (session), Conflict (ended session, no active
+    agent, or the same id with another body).
     """
     session = runtime.home.sessions.get(session_id)
     now, taint = runtime.clock.now(), inherited.get("taint", False)
     # Either is enough: the words of an outsider, or an origin that had read them (ADR 0017).
     inherits = {**inherited, "taint": taint or does_authority_taint_reader(message.authority)}
-    profiles = _answering(runtime.home.agents, session, message, only)
+    profiles = _answering(runtime.home.agents, session, message, only, known)
     turns = tuple(
         _turn(session_id, message, profile.agent.id, now).replaced(trigger=trigger, **inherits)
         for profile in profiles
     )
     message_id, body_hash = turns[0].group, turns[0].body_hash
     line = _line(session_id, message_id, message, now).replaced(taint=taint)
-    if trigger is Trigger.CONTINUATION:
-        line = line.replaced(kind=LineKind.SYSTEM)
-    elif trigger in UNASKED and len(turns) == 1:
-        line = _make_line_private(line, turns[0].agent_id)
+    line = _line_of_trigger(line, trigger, turns)
     person = _sender_hash(message, trigger, inherited.get("task"))
     journal, queued = runtime.home.journal, tuple(map(queue_message_of_turn, turns))
     admission = AdmittedMessage(message_id, body_hash, turns, line, person, queued, after_end)
@@ -90,7 +91,7 @@ def admit_turns_of_message(
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
     # A repeat of a message whose turn is over must interrupt nothing that began since.
     if from_owner and not stored[0].status.is_end:
-        for on_message in runtime.consequences.on_message:
+        for on_message in runtime.consequences[_message_traits(session, profiles)].on_message:
             on_message(runtime, session, message, profiles)
     # Where the queue is another store: stored first, queued after. A crash in between leaves turns
     # that nobody works on, and the sweep finds them by their lease, which begins as lapsed (ADR
@@ -100,6 +101,25 @@ def admit_turns_of_message(
     if person and not stored[0].status.is_end:
         _take_over(runtime, session, person, stored)
     return stored
+
+
+def _line_of_trigger(line: Line, trigger: Trigger, turns: tuple[Turn, ...]) -> Line:
+    """Return the line as others see it: OpenCrab's, or only the agent's if nobody asked."""
+    if trigger is Trigger.CONTINUATION:
+        return line.replaced(kind=LineKind.SYSTEM)
+    if trigger in UNASKED and len(turns) == 1:
+        return _make_line_private(line, turns[0].agent_id)
+    return line
+
+
+def _message_traits(session: Session, profiles: Iterable[Profile]) -> frozenset[TurnTrait]:
+    """Return what decides which consequences a message can concern."""
+    traits = set[TurnTrait]()
+    if session.goal is not None:
+        traits.add(TurnTrait.TASK)
+    if any(profile.mind.agenda.current is not None for profile in profiles):
+        traits.add(TurnTrait.BUSY)
+    return frozenset(traits)
 
 
 def _sender_hash(message: Message, trigger: Trigger, task: str | None) -> str:
@@ -180,10 +200,19 @@ def admit_guidance_for_turns(home: Home, instruction: Instruction, line: Line) -
 
 
 def _answering(
-    agents: Agents, session: Session, message: Message, only: tuple[str, ...] | None
+    agents: Agents,
+    session: Session,
+    message: Message,
+    only: tuple[str, ...] | None,
+    known: Iterable[Profile],
 ) -> tuple[Profile, ...]:
+    read = {profile.agent.id: profile for profile in known}
     wanted = session.agent_ids if only is None else only
-    found = (_profile_of(agents, agent_id) for agent_id in wanted if agent_id != message.sender.id)
+    found = (
+        read.get(agent_id) or _profile_of(agents, agent_id)
+        for agent_id in wanted
+        if agent_id != message.sender.id
+    )
     answering = [profile for profile in found if profile is not None and profile.agent.answers]
     if not answering:
         raise Conflict(

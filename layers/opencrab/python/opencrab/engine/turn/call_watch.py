@@ -27,19 +27,19 @@ NOT_INTERRUPTED = Interruption()
 class CallWatch:
     """`ports.models.model.AnswerWatch` of the turn's model call `n`, in the thread of the call.
 
-    `interruption` is why the call was ended, if it was. Words are shown in turns that a message
-    began: all who may read the session may hear them, because the turn read no more than they may
-    (ADR 0033). They may include what is said before a tool call, of which no line is kept.
+    The call begins at `now`, in monotonic ms; `interruption` is why it was ended, if it was. Words
+    are shown in turns that a message began: all who may read the session may hear them, because the
+    turn read no more than they may (ADR 0033). They may include what is said before a tool call, of
+    which no line is kept.
     """
 
-    def __init__(self, work: TurnWork, n: int) -> None:
+    def __init__(self, work: TurnWork, n: int, now: float) -> None:
         self.interruption = NOT_INTERRUPTED
         self._work = work
         self._n = n
         self._clock = work.runtime.clock
         rules = work.runtime.rules
         self._show_ms, self._check_ms = rules.answer_part_ms, rules.stop_check_ms
-        now = self._clock.monotonic_ms()
         self._next_check = now + self._check_ms
         self._first_part = self._next_part = now + rules.answer_first_ms
         self._is_shown = work.job is None and not work.turn.is_autonomous
@@ -183,12 +183,15 @@ def end_interrupted_call(
     )
 
 
-def watch_turn_model_call(work: TurnWork, n: int) -> CallWatch:
-    """Return the watch of a turn's model call, with a preview where somebody waits for the turn."""
+def watch_turn_model_call(work: TurnWork, n: int, now: float) -> CallWatch:
+    """Return the watch of a turn's model call, with a preview where somebody waits for the turn.
+
+    `now` is the monotonic time in ms at which the call begins.
+    """
     channel = work.turn.channel
     if channel is None or not channel.awaited:
-        return CallWatch(work, n)
-    return PreviewedCall(work, n, channel)
+        return CallWatch(work, n, now)
+    return PreviewedCall(work, n, now, channel)
 
 
 class PreviewedCall(CallWatch):
@@ -198,8 +201,8 @@ class PreviewedCall(CallWatch):
     this worker's, and after `end` nothing is on its way: the delivered answer comes last.
     """
 
-    def __init__(self, work: TurnWork, n: int, channel: Channel) -> None:
-        super().__init__(work, n)
+    def __init__(self, work: TurnWork, n: int, now: float, channel: Channel) -> None:
+        super().__init__(work, n, now)
         self._preview = self._opened(channel)
         self._said: Callable[[], str] = str
 

@@ -61,8 +61,7 @@ def close_turn(
     if work.job is not None:
         work.job.end_without_answer(work, status, records, turn or work.turn, note or notice)
         return
-    following = work.runtime.consequences
-    if work.carried and any(writes(work) for writes in following.may_write_on_close):
+    if work.carried and any(writes(work) for writes in work.hooks.may_write_on_close):
         # Their items and the carried results together could pass the 25 of one transaction.
         work.save(work.turn, progress=True)
     words = _Words(speech, notice, note)
@@ -74,7 +73,7 @@ def close_turn(
             _close(work, status, records, turn or work.turn, words, now=now)
         except Changed:
             continue
-        for after_close in following.after_close:
+        for after_close in work.hooks.after_close:
             after_close(work)
         return
     raise Unavailable(
@@ -184,7 +183,7 @@ def _close(
 def _ask_consequences(work: TurnWork, ending: TurnEnding) -> FollowUp:
     """Return what all consequences add to the end, asked in the order of their registration."""
     merged = _NOTHING
-    for on_close in work.runtime.consequences.on_close:
+    for on_close in work.hooks.on_close:
         added = on_close(work, replace(ending, facts=merged.facts) if merged.facts else ending)
         if added == _NOTHING:
             continue

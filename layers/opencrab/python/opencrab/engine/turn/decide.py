@@ -18,7 +18,7 @@ from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
-from opencrab.engine.money.reservation import cost_of_interrupted_call, model_call_reservation
+from opencrab.engine.money import reservation
 from opencrab.engine.phrases import phrase_for_used_up_budget, system_phrase
 from opencrab.engine.turn.audience import label_of_turn_reading
 from opencrab.engine.turn.call_watch import (
@@ -74,13 +74,14 @@ def call_model(work: TurnWork) -> int | None:
     language = work.profile.agent.language
     # One read for all that may have changed since: switches, limits, health, guidance (ADR 0014).
     step_state = work.runtime.home.journal.read_step_state(work.turn)
-    work.looked_ms = work.runtime.clock.monotonic_ms()
+    clock = work.runtime.clock
+    work.looked_ms, now = clock.monotonic_ms(), clock.now()
     if step_state.frozen is not None:
         close_turn(work, TurnStatus.STOPPED, notice=system_phrase("frozen", language))
         return None
     try:
         work.runtime.models.refresh(step_state.settings_version)
-        seconds = _ask_next_model(work, step_state)
+        seconds = _ask_next_model(work, step_state, now)
     except Exhausted as error:
         own_day = work.profile.agent.day_limit_micro_usd
         limits, drawn = work.limits_to_tell, error.drawn_micro_usd
@@ -97,11 +98,11 @@ def call_model(work: TurnWork) -> int | None:
     return seconds
 
 
-def _ask_next_model(work: TurnWork, step_state: StepState) -> int | None:
+def _ask_next_model(work: TurnWork, step_state: StepState, now: datetime) -> int | None:
     """Call the model whose turn it is, or return how many seconds to wait before its retry."""
     models, context = work.runtime.models, _context(work)
     work.limits = _limits(work, step_state)
-    look = work.look(step_state)
+    look = work.look(step_state, now)
     use = router.use_of_model_call(models, context, look.basis, work.transcript.choices)
     leader, chosen_by = router.first_routed_model(
         models, use, look.basis, work.transcript.choices, context.task_type.value
@@ -159,7 +160,7 @@ def _request(
         else:
             request = build_turn_prompt_request(work, model.info, manner, look, share)
         body = model.encode(request)
-        amount = model_call_reservation(model.info, request, body)
+        amount = reservation.model_call_reservation(model.info, request, body)
         if amount <= room or not share:
             break
         share = share / 2 if share > _LEAST_SHARE else 0.0
@@ -271,9 +272,9 @@ def _probability(call: _Call, basis: RoutingBasis) -> float:
 
 
 def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None) -> None:
-    draws: tuple[BudgetDraw, ...] = ()
+    draws, agents, agent = tuple[BudgetDraw, ...](), work.runtime.home.agents, work.profile.agent
     if block is not None:
-        draws = work.draws_for_block(block)
+        draws = reservation.draw_budget_block(agents, work.turn, agent, block, work.limits)
     now = work.runtime.clock.now()
     label = label_of_turn_reading(work.turn, work.clearance, work.readers, now)
     work.save(
@@ -281,13 +282,15 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
         intent,
         beside=ExtraWrites(draws=draws, facts=label),
         unless_stopped=True,
+        at=now,
     )
     work.readers = work.clearance.label
 
 
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
-    started, watch = clock.monotonic_ms(), watch_turn_model_call(work, intent.n)
+    started = clock.monotonic_ms()
+    watch = watch_turn_model_call(work, intent.n, started)
     answer: ModelAnswer | None = None
     try:
         # The intent is stored with its reservation: whatever happens now, the cost is counted.
@@ -299,7 +302,9 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
         watch.end(answer)
     latency_ms, ended_at = round(clock.monotonic_ms() - started), clock.now()
     if watch.interruption:
-        cost = cost_of_interrupted_call(call.model.info, call.request, call.body, answer)
+        cost = reservation.cost_of_interrupted_call(
+            call.model.info, call.request, call.body, answer
+        )
         ended = result_of_interrupted_turn_call(
             intent, answer, cost, latency_ms=latency_ms, at=ended_at
         )
@@ -344,13 +349,8 @@ def _record_failed_call(
     log.warning("model call failed: model=%s, fault=%s, latency_ms=%s, turn=%s", *told)
     # Before the result is saved: counted twice after a crash, it only sends others elsewhere.
     if error.fault.is_provider_fault:
-        at_once = error.fault is Fault.QUOTA_SPENT
-        _replace_provider_health(
-            work,
-            info.provider,
-            record_model_failure(call.health, now, at_once=at_once),
-            call.health,
-        )
+        after = record_model_failure(call.health, now, at_once=error.fault is Fault.QUOTA_SPENT)
+        _replace_provider_health(work, info.provider, after, call.health)
     cost = intent.cost_of_failure(error)
     turn = work.turn.with_cost(reserved=intent.reserved, cost=cost)
     result = ModelResult(

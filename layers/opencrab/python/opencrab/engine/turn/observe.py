@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
 from opencrab.domain.memory.clearance import Clearance
@@ -11,11 +11,7 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.audience import turn_audience_clearance, turn_transcript_label
-from opencrab.engine.turn.prompt.surroundings import (
-    has_prompt_untrusted_text,
-    read_prompt_surroundings,
-)
-from opencrab.engine.turn.prompt_cache import KnownWorld, PromptInputs
+from opencrab.engine.turn.prompt_cache import KnownWorld, PromptInputs, Surroundings
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.journal import Journal
 
@@ -29,9 +25,9 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
 
     A turn that carries out a goal reads that too. A turn without a person's message reads its
     surroundings, with its goal, in one more read, and unread events in another one; that of an
-    agent in a world may read that too. Who hears its
-    answer is read with the session; only where somebody else opened it, owners are asked for. A
-    turn that continues reads with which clearance it read before.
+    agent in a world may read that too. Who hears its answer is read with the session; only where
+    somebody else opened it, owners are asked for. A turn that continues reads with which clearance
+    it read before.
     """
     profile = runtime.home.agents.get(turn.agent_id)
     session, access = runtime.home.sessions.get_with_access(turn.session_id)
@@ -46,16 +42,16 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
         # What it still does was made of what it read, so it has the readers of that.
         clearance = replace(clearance, label=read_before)
     history = _recent_lines_for_turn(runtime.home.journal, runtime.rules, turn, clearance)
-    around = read_prompt_surroundings(runtime.home, turn, profile, clearance)
+    around = _surroundings(runtime, turn, profile, clearance)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
-        goal = runtime.home.facts.get(
-            turn.agent_id, GOAL, goal_document_id(goal_id_of_label(turn.task))
-        )
-    read = any(line.taints_reader(turn.agent_id) for line in history)
+        goal_id = goal_document_id(goal_id_of_label(turn.task))
+        goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_id)
+    read = around is not None and around.is_untrusted
+    read = read or any(line.taints_reader(turn.agent_id) for line in history)
     return TurnWork(
         runtime=runtime,
-        turn=turn.replaced(taint=turn.taint or read or has_prompt_untrusted_text(around)),
+        turn=turn.replaced(taint=turn.taint or read),
         transcript=transcript,
         profile=profile,
         session=session,
@@ -74,6 +70,17 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
             seen_events=() if around is None else tuple(event.id for event in around.events),
         ),
     )
+
+
+def _surroundings(
+    runtime: Runtime, turn: Turn, profile: Profile, clearance: Clearance
+) -> Surroundings | None:
+    """Read the surroundings of an own turn; of others nothing of it is read, or loaded."""
+    if not turn.is_autonomous:
+        return None
+    from opencrab.engine.turn.prompt.surroundings import read_prompt_surroundings  # noqa: PLC0415
+
+    return read_prompt_surroundings(runtime.home, turn, profile, clearance)
 
 
 def _known_world(

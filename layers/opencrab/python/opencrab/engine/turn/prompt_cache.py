@@ -47,6 +47,12 @@ class Surroundings:
     notices: tuple[Notice, ...] = ()
     declared_tests: Document | None = None
 
+    @property
+    def is_untrusted(self) -> bool:
+        """True if there are words of others among them."""
+        noted = self.working is not None and self.working.tainted
+        return noted or bool(self.answers) or any(event.tainted for event in self.events)
+
 
 @dataclass(frozen=True)
 class KnownWorld:

@@ -13,6 +13,7 @@ from opencrab.domain.turn.record import ActionCall, ModelIntent, ModelResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
+from opencrab.engine.consequence import EVERY_TRAIT
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
@@ -89,7 +90,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
         # The turn has ended, or it waits, and whoever decides or resumes it queues it again.
         if claimed is None:
             return MessageOutcome.FINISHED
-        records = resolve_record_pointers(claimed.records, runtime.home.blobs)
+        records = claimed.records and resolve_record_pointers(claimed.records, runtime.home.blobs)
         work = load_turn_work(runtime, claimed.turn, Transcript.of(records))
         return _drive(work, delivery, pace)
     # Another worker has a newer epoch and goes on; whatever this one still meant to write is
@@ -123,7 +124,8 @@ def abandon_turn(runtime: Runtime, claimed: RecordedTurn, why: str) -> None:
         status=TurnStatus.FAILED, ended_at=now, lease_until=None, note=why, allowance=0
     )
     for _ in range(_TRIES):
-        after = [on_abandon(runtime, turn, why) for on_abandon in runtime.consequences.on_abandon]
+        hooks = runtime.consequences[EVERY_TRAIT]
+        after = [on_abandon(runtime, turn, why) for on_abandon in hooks.on_abandon]
         change = TurnChange(
             turn=ended,
             expected=turn.sequence,
@@ -182,7 +184,7 @@ def _drive(work: TurnWork, delivery: Delivery, pace: Pace) -> MessageOutcome:
 
 def _prepare_first_step(work: TurnWork, delivery: Delivery) -> None:
     """Do what this worker must do before its first step of the turn, which may end it already."""
-    for on_begin in work.runtime.consequences.on_begin:
+    for on_begin in work.hooks.on_begin:
         on_begin(work)
     # Before anything new is said, to keep the order; the queue drops what was sent already.
     _queue_saved_speech(work)
@@ -311,7 +313,7 @@ def _wait_or_stop(work: TurnWork, stop: Stop) -> None:
             notice = system_phrase("gave_way", language)
         close_turn(work, TurnStatus.STOPPED, notice=notice)
         return
-    if any(try_resume(work) for try_resume in work.runtime.consequences.try_resume):
+    if any(try_resume(work) for try_resume in work.hooks.try_resume):
         return
     done = "; ".join(_latest_deeds(work)) or system_phrase("nothing_yet", language)
     text = system_phrase("paused", language, label=work.turn.task or work.turn.id, done=done)

@@ -4,10 +4,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
-from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent import Profile
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import AgentStatus, Profile
 from opencrab.domain.conversation.message import Audience, Channel, Line, LineKind, Utterance
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
@@ -15,20 +15,25 @@ from opencrab.domain.errors import NotFound, Unavailable
 from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, goal_document_id
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.clearance import READERS, Clearance
-from opencrab.domain.models.routing import CallOptions, RoutingBasis
-from opencrab.domain.money.budget import BudgetDraw, Limits
+from opencrab.domain.models.routing import RoutingBasis
+from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, action_name_of_turn_call
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.domain.turn.turn import Block, Turn, TurnStatus
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import UsageRow
-from opencrab.engine.consequence import ExtraWrites, TurnConsequence
+from opencrab.engine.consequence import (
+    NO_WRITES,
+    BackgroundQuestion,
+    ExtraWrites,
+    TurnConsequence,
+    TurnHooks,
+    TurnTrait,
+)
 from opencrab.engine.models.router import assign_models_to_turn
-from opencrab.engine.money.block import draw_budget_block
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptInputs
-from opencrab.ports.models.model import ChatRequest, ModelInfo
 from opencrab.ports.turn.journal import StepState, TurnChange
 from opencrab.ports.turn.queue import BatchedMessage, Queue
 
@@ -47,32 +52,8 @@ LONGEST_STEP = timedelta(seconds=50)
 NO_DEEDS = frozenset({"speech", "planning", "finding"})
 """The groups of actions that only talk, plan or search: their calls make no receipts."""
 
-_NO_AMOUNTS = frozenset({Authority.PUBLIC, Authority.PEER})
 _ATTEMPTS_PER_STEP = 4
 """The most model calls of a turn, failed ones included, as a multiple of `agent.max_steps`."""
-
-NOTHING = ExtraWrites()
-
-
-class QuestionJob(Protocol):
-    """The question of a background turn to a model, and what is stored of the answer."""
-
-    def limits(self, work: "TurnWork", limits: Limits) -> Limits:
-        """Return the limits of this turn: those for every turn, or less."""
-
-    def skip_reason(self, work: "TurnWork") -> str:
-        """Return why no model need be asked any more; "" while one must be."""
-
-    def request(self, work: "TurnWork", info: ModelInfo, manner: CallOptions) -> ChatRequest:
-        """Return the request to the model; raises Invalid when it is too long for this model."""
-
-    def end_with_answer(self, work: "TurnWork", result: ModelResult, turn: Turn) -> None:
-        """End the turn with an answer; `turn` is its header with the call settled."""
-
-    def end_without_answer(
-        self, work: "TurnWork", status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
-    ) -> None:
-        """End the turn without an answer; `why` is for operators."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +96,7 @@ class TurnWork:
     limits: Limits = field(default_factory=Limits)
     served: Goal | None = None
     lines_saved: int = 0
-    job: QuestionJob | None = None
+    job: "QuestionJob | None" = None
     prompt: PromptInputs = field(default_factory=PromptInputs)
     readers: str = ""
     narrowed: bool = False
@@ -144,7 +125,7 @@ class TurnWork:
     @property
     def limits_to_tell(self) -> Limits | None:
         """The limits for a notice; None in turns for the public or peers, who see no amounts."""
-        return self.limits if self.turn.authority not in _NO_AMOUNTS else None
+        return None if self.turn.authority in {Authority.PUBLIC, Authority.PEER} else self.limits
 
     @property
     def calls_left(self) -> int:
@@ -158,14 +139,9 @@ class TurnWork:
             return 0
         return most - attempts + self.transcript.failed_calls
 
-    def draws_for_block(self, block: Block) -> tuple[BudgetDraw, ...]:
-        """Return the draws that take one block from every budget of the turn."""
-        agents = self.runtime.home.agents
-        return draw_budget_block(agents, self.turn, self.profile.agent, block, self.limits)
-
-    def look(self, step_state: StepState) -> PreCallState:
-        """Return the state that this worker's next model call is made from."""
-        return PreCallState(step_state, self.calls_left, self.basis, self.runtime.clock.now())
+    def look(self, step_state: StepState, at: datetime | None = None) -> PreCallState:
+        """Return what this worker's next model call is made from; `at` is its time, None is now."""
+        return PreCallState(step_state, self.calls_left, self.basis, at or self.runtime.clock.now())
 
     @property
     def receipts(self) -> tuple[ActionReceipt, ...]:
@@ -207,7 +183,7 @@ class TurnWork:
         *records: Record,
         lines: tuple[Line, ...] = (),
         utterances: tuple[Utterance, ...] = (),
-        beside: ExtraWrites = NOTHING,
+        beside: ExtraWrites = NO_WRITES,
         unless_stopped: bool = False,
         progress: bool = False,
         at: datetime | None = None,
@@ -249,7 +225,7 @@ class TurnWork:
             self.served = _as_written(self.served, turn.agent_id, beside.facts)
         for utterance in utterances:
             queue_turn_utterance(self.runtime.home.deliveries, utterance)
-        for on_save in self.runtime.consequences.on_save:
+        for on_save in self.hooks.on_save:
             on_save(self, turn, beside.facts)
 
     def _header(self, turn: Turn, sequence: int, at: datetime, *, progress: bool) -> Turn:
@@ -274,6 +250,29 @@ class TurnWork:
         own = self.session.participant(self.turn.agent_id)
         is_first = intent.basis is not None and own is not None and not own.turns
         return is_first and self.job is None
+
+    @property
+    def hooks(self) -> TurnHooks:
+        """The hooks of the consequences that can concern this turn, by what is known of it now."""
+        found = {TurnTrait.CALLS} if any(e.answer.calls for e in self.transcript.steps) else set()
+        if self.transcript.approval is not None:
+            found.add(TurnTrait.APPROVAL)
+        return self.runtime.consequences[self._traits | found]
+
+    @cached_property
+    def _traits(self) -> frozenset[TurnTrait]:
+        """The traits that the turn had when it was loaded; none of these is lost or won later."""
+        turn, agent = self.turn, self.profile.agent
+        facts = {
+            TurnTrait.ANY: True,
+            TurnTrait.UNASKED: turn.is_autonomous,
+            TurnTrait.TASK: turn.task is not None,
+            TurnTrait.PEER: turn.source is Source.PEER,
+            TurnTrait.SHARED: len(self.session.participants) > 1,
+            TurnTrait.DORMANT: agent.status is AgentStatus.DORMANT,
+            TurnTrait.OWN_LIFE: agent.heartbeat.acts_on_its_own or bool(agent.heartbeat.channel),
+        }
+        return frozenset(trait for trait, holds in facts.items() if holds)
 
     def renew_lease(self) -> None:
         """Renew the lease before it is too short for a step in which nothing can renew it."""
@@ -380,6 +379,9 @@ def _as_written(goal: Goal, agent_id: str, facts: tuple[Document, ...]) -> Goal:
 
 Consequence = TurnConsequence[Runtime, TurnWork]
 """The base class of a capability's own consequence."""
+
+QuestionJob = BackgroundQuestion[TurnWork]
+"""The question of a background turn."""
 
 
 def queue_turn_utterance(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.agent import Agent, agent_selectable_aliases
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.approvals.call_text import TextChange
@@ -117,6 +117,16 @@ def action_never_ends_turn(_arguments: Any, _result: ActionResult) -> bool:
 def _always_available(_agent: Agent, _routing: Routing) -> bool:
     """Return True: the default of `Action.offered`."""
     return True
+
+
+def has_agent_world(agent: Agent, _routing: Routing) -> bool:
+    """Check whether the agent is bound to a world: an `Action.offered`."""
+    return agent.world is not None
+
+
+def may_agent_select_models(agent: Agent, routing: Routing) -> bool:
+    """Check whether the agent may choose among models: an `Action.offered`."""
+    return bool(agent_selectable_aliases(agent, routing))
 
 
 Offered = Callable[[Agent, Routing], bool]

@@ -1,4 +1,4 @@
-"""Transactions on SQLite: the items in one, who is woken by it, what a worker holds between two.
+"""Transactions on SQLite: the items in one, its commit, and who is woken by it.
 
 Nothing is imported here: whoever needs a module names it.
 """

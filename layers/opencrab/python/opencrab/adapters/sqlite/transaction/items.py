@@ -1,19 +1,35 @@
-"""Items of the SQLite file: rows by partition and sort key, read and written in one transaction."""
+"""Items of the SQLite file, and the transactions that read and write them: rows by two keys.
 
+Everything that one transaction passes lies here, up to its commit and those who wait for it: each
+step of a turn comes this way many times.
+"""
+
+import os
 import sqlite3
-from collections.abc import Callable, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
+from queue import Empty, LifoQueue
+from zlib import crc32
 
-from opencrab.adapters.sqlite.file import explain_sqlite_error
-from opencrab.adapters.sqlite.write_batch import (
+from opencrab.adapters.sqlite.file import (
+    DamagedDatabase,
+    explain_sqlite_error,
+    is_sqlite_disk_fault,
+)
+from opencrab.adapters.sqlite.marker import COUNT_COMMIT, Commits
+from opencrab.adapters.sqlite.transaction.write_batch import (
     AlreadyThere,
     FeedItem,
     ItemRow,
     Place,
     WriteBatch,
 )
+from opencrab.domain.errors import OpenCrabError
 
 FEED = "feed"
 DOCUMENTS = "FACT#"
@@ -194,6 +210,141 @@ class ReaderItems(SqliteItems):
         self._give_back(self)
         if isinstance(error, sqlite3.Error | UnicodeDecodeError):
             raise explain_sqlite_error(self._path, error) from error
+
+
+class ChangeTopic:
+    """A counter that grows with each commit to one topic, and a condition to wait for that."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self.generation = 0
+
+    def advance(self) -> None:
+        """Count a commit and wake all waiting threads."""
+        with self._changed:
+            self.generation += 1
+            self._changed.notify_all()
+
+    def wait(self, generation: int, seconds: float) -> bool:
+        """Block until the counter differs from `generation`; False after the timeout in seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.generation != generation, seconds)
+
+
+class CountedCommits:
+    """Counts a writer's commits, in the database and in its marker; callers hold the write lock."""
+
+    def __init__(self, path: Path, counted: Commits, descriptor: int) -> None:
+        self._path, self._file = path, path.stat()
+        self._counted, self._commits = counted, counted.commits
+        self._descriptor = descriptor
+        self._lost: DamagedDatabase | None = None
+
+    def commit(self, connection: sqlite3.Connection, *, counted: bool = True) -> None:
+        """Commit; raises DamagedDatabase, with nothing committed, once a file is lost.
+
+        Not `counted` are those of which nobody was told: a power failure may take them.
+        """
+        if self._lost is not None:
+            raise self._lost
+        try:
+            found = os.stat(self._path)  # noqa: PTH116 - a third of the time of Path.stat
+        except OSError:
+            found = None
+        if found is None or found.st_ino != self._file.st_ino or found.st_dev != self._file.st_dev:
+            connection.execute("ROLLBACK")
+            raise self._lose()
+        if not counted:
+            connection.execute("COMMIT")
+            return
+        connection.execute(COUNT_COMMIT, (self._commits + 1,))
+        connection.execute("COMMIT")
+        # Only now: a marker that leads would make a sound database look damaged.
+        self._commits += 1
+        write_sqlite_marker(self._descriptor, self._counted._replace(commits=self._commits))
+
+    def _lose(self) -> DamagedDatabase:
+        """Note that the file was lost, and return the error."""
+        raise NotImplementedError
+
+
+class SqliteTransactions:
+    """The transactions of an open file: one writer behind a lock, and pooled readers."""
+
+    path: Path
+    _guard: CountedCommits
+    _writes: SqliteItems
+    _relaxed: SqliteItems
+    _open: Callable[[], sqlite3.Connection]
+
+    def __init__(self, most_documents: int) -> None:
+        self._write_lock = threading.Lock()
+        self._fault: OpenCrabError | None = None
+        self._readers: LifoQueue[ReaderItems] = LifoQueue()
+        self._topics: dict[str, ChangeTopic] = {}
+        self._documents: deque[Place] = deque(maxlen=most_documents)
+        self._documents_stored = 0
+
+    @contextmanager
+    def write_transaction(self, *, relaxed: bool = False) -> Iterator[SqliteItems]:
+        """Open a write transaction, which is rolled back if the block raises.
+
+        A `relaxed` one does not wait for the disk; the next one that does brings it there, too.
+        After a power failure it may be missing, as if the process had died before it (ADR 0039).
+        """
+        with self._write_lock:
+            writes = self._relaxed if relaxed else self._writes
+            connection = writes.connection
+            try:
+                writes.touched.clear()
+                writes.documents.clear()
+                # The file's lock is taken before the first read. A transaction that reads first and
+                # then finds that others wrote is refused, and would have to begin anew (ADR 0006).
+                connection.execute("BEGIN IMMEDIATE")
+                changes = connection.total_changes
+                yield writes
+                if connection.total_changes == changes:
+                    connection.execute("COMMIT")
+                else:
+                    self._guard.commit(connection, counted=not relaxed)
+                    self._fault = None
+                touched = tuple(writes.touched)
+                # Once they are committed, and before anybody learns of it.
+                self._documents.extend(writes.documents)
+                self._documents_stored += len(writes.documents)
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                _roll_back(connection)
+                explained = explain_sqlite_error(self.path, error)
+                if is_sqlite_disk_fault(error):
+                    self._fault = explained
+                raise explained from error
+            except BaseException:
+                _roll_back(connection)
+                raise
+        # Only now: whoever is woken before the commit finds nothing, and sleeps on.
+        for name in touched:
+            if (topic := self._topics.get(name)) is not None:
+                topic.advance()
+
+    def read_transaction(self) -> ReaderItems:
+        """Borrow a reader connection for a `with` block; it sees all earlier commits."""
+        try:
+            return self._readers.get_nowait()
+        except Empty:
+            return ReaderItems(self._open(), self.path, self._readers.put)
+
+
+def write_sqlite_marker(descriptor: int, commits: Commits) -> None:
+    """Record a number of commits; a failure is ignored, since a marker may lag behind."""
+    said = f"opencrab-commit {commits.database_id} {commits.commits:020d}".encode()
+    with suppress(OSError):
+        os.pwrite(descriptor, b"%b %08x\n" % (said, crc32(said)), 0)
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    with suppress(sqlite3.Error):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def sqlite_milliseconds(moment: datetime) -> int:

@@ -16,7 +16,7 @@ from opencrab.adapters.sqlite.agents import (
 )
 from opencrab.adapters.sqlite.database import FeedItem, ItemRow, Place, SqliteItems, WriteBatch
 from opencrab.adapters.sqlite.documents import add_documents_to_sqlite_batch, sqlite_document_places
-from opencrab.adapters.sqlite.queue import sqlite_row_of_due_item
+from opencrab.adapters.sqlite.outbox import sqlite_row_of_due_item
 from opencrab.adapters.sqlite.usage import CallCount, add_sqlite_usage_counts
 from opencrab.domain.conversation.message import Line, Utterance
 from opencrab.domain.errors import NotFound, Stopped, Superseded

@@ -72,14 +72,7 @@ def prompt_trigger_with_attachments(
 def _read_once(work: TurnWork, info: ModelInfo) -> AttachedContent | None:
     """Return what came with the trigger, read once for all steps of a turn; None for nothing."""
     if work.prompt.attached is None:
-        # Few lines have files, so that most turns look no further.
-        carrying = [
-            line.sequence
-            for line in work.history
-            if line.data is not None and ("images" in line.data or "files" in line.data)
-        ]
-        if not carrying:
-            return None
+        carrying = [line.sequence for line in work.history if line.has_attachments]
         data = [
             line.data
             for line in _answered_lines(work)

@@ -7,22 +7,31 @@ counted, and the newest topics before the window are named.
 import json
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from typing import Any
 
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.memory.summary import COMPACTION, CompactionState, SummaryTopic
 from opencrab.domain.text.terms import estimated_tokens
+from opencrab.domain.turn.record import CallResult
+from opencrab.domain.turn.transcript import TurnStep
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART
 from opencrab.engine.turn.prompt.system_text import (
     prompt_note_on_omitted_history,
     prompt_title_of_summary,
 )
 from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.models.model import PromptText, labelled_message
+from opencrab.ports.models.model import (
+    LABELS,
+    CallReturn,
+    ChatMessage,
+    PromptText,
+    labelled_message,
+    labelled_result,
+)
 
 SPEECHES = 5
 """The number of last speeches that are kept when other lines must go."""
@@ -38,6 +47,10 @@ TOPICS = 8
 
 OPENING_SHARE = 8
 """The opening line is kept if it takes at most one such part of the room."""
+
+RECENT_PART = 4
+"""Receipts and promises take one such part each of the share of recent actions; the history takes
+the rest."""
 
 _NOTE_TOKENS = 24
 
@@ -225,3 +238,26 @@ def prompt_reuse_seconds(work: TurnWork) -> float | None:
     if turn.trigger is Trigger.HEARTBEAT:
         return float(work.profile.agent.heartbeat.interval_seconds)
     return None
+
+
+def render_prompt_step(step: TurnStep, *, tainted: bool) -> list[ChatMessage | CallReturn]:
+    """Return what the agent said and did in a step; what it said has the taint of its turn."""
+    answer = step.answer
+    said = LABELS[tainted](answer.text)
+    shown: list[ChatMessage | CallReturn] = [
+        labelled_message("assistant", said, calls=answer.calls, replay=answer.replay)
+    ]
+    shown.extend(
+        labelled_result(call.id, call.name, _content(step.results[call.id], tainted=tainted))
+        for call in step.answer.calls
+        if call.id in step.results
+    )
+    return shown
+
+
+def _content(record: CallResult, *, tainted: bool) -> PromptText:
+    result = record.result
+    told: dict[str, Any] = {"state": record.state.value, "error": result.error}
+    if result.success:
+        told = result.data or {"done": True}
+    return LABELS[tainted or result.taint](json.dumps(told, ensure_ascii=False))

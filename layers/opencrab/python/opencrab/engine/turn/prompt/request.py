@@ -5,22 +5,20 @@ the volatile facts; two renders of the same turn differ only in that last part, 
 caches hit.
 """
 
-import json
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import TooLarge
 from opencrab.domain.learning.signals import draw_learned_skill_holdouts
-from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.models.routing import CallOptions
+from opencrab.domain.skills.skill import StandardSkill
 from opencrab.domain.text.terms import estimated_tokens
-from opencrab.domain.turn.record import ActionCall, CallResult
-from opencrab.domain.turn.transcript import TurnStep
+from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.value import Language
 from opencrab.engine.models.sampling import sampling_of_call
 from opencrab.engine.runtime import Rules
@@ -31,26 +29,30 @@ from opencrab.engine.skills.offering import (
     unreadable_skills,
 )
 from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
-from opencrab.engine.turn.prompt.attachments import prompt_trigger_with_attachments
-from opencrab.engine.turn.prompt.folders import prompt_mind_for_folders
 from opencrab.engine.turn.prompt.history import (
     earlier_prompt_history,
     prompt_call_arguments,
     prompt_history_that_fits,
     prompt_history_tokens,
     prompt_reuse_seconds,
+    render_prompt_step,
 )
-from opencrab.engine.turn.prompt.surroundings import prompt_orientation_text
 from opencrab.engine.turn.prompt.system_text import (
-    prompt_core_memories,
     prompt_guidance_text,
+    prompt_memories,
     prompt_note_on_goal,
     prompt_owner_instructions,
     reason_prompt_note,
     system_prompt_text,
     volatile_prompt_text,
 )
-from opencrab.engine.turn.prompt_cache import EarlierHistory, KnownWorld, MessageGroup, Shown
+from opencrab.engine.turn.prompt_cache import (
+    EarlierHistory,
+    KnownWorld,
+    MessageGroup,
+    Shown,
+    Surroundings,
+)
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import (
     LABELS,
@@ -67,9 +69,6 @@ from opencrab.ports.models.model import (
     labelled_result,
 )
 from opencrab.ports.turn.action import one_line
-
-CORE_PERCENT = 5
-"""The share of `high_water_tokens` that core memories may take, in percent."""
 
 _PER_MESSAGE = 8
 """The number of tokens that a provider adds around each message."""
@@ -90,11 +89,10 @@ def build_turn_prompt_request(
     most = prompt_input_token_limit(info, output)
     water = prompt_token_limit(most, rules)
     shares = rules.autonomy.shares if work.turn.is_autonomous else None
-    memories = _memories(work, water, shares)
+    memories = prompt_memories(work, water, shares) if work.profile.mind.core else NO_TEXT
     system, around = _system(work, memories, shares), work.prompt.around
     # What changes from call to call comes last, behind everything that a cache could hold.
-    used = estimated_tokens(memories)
-    found = NO_TEXT if around is None else prompt_orientation_text(work, around, look.at, used)
+    found = NO_TEXT if around is None else _orientation(work, around, look, memories)
     world = () if work.prompt.world is None else (_world(work.prompt.world, agent, look),)
     notes = (*world, prompt_note_on_goal(work), reason_prompt_note(work))
     moment = (found, *notes, volatile_prompt_text(work, look))
@@ -138,6 +136,15 @@ def _system(work: TurnWork, memories: PromptText, shares: Shares | None) -> Prom
     return prompt.system[memories]
 
 
+def _orientation(
+    work: TurnWork, around: Surroundings, look: PreCallState, memories: PromptText
+) -> PromptText:
+    """Return the text on the surroundings, which only own turns have."""
+    from opencrab.engine.turn.prompt.surroundings import prompt_orientation_text  # noqa: PLC0415
+
+    return prompt_orientation_text(work, around, look.at, estimated_tokens(memories))
+
+
 def _world(known: KnownWorld, agent: Agent, look: PreCallState) -> PromptText:
     """Return what a bound agent is told of its world; few agents have one."""
     from opencrab.engine.turn.prompt.world_text import prompt_world_text  # noqa: PLC0415
@@ -160,18 +167,6 @@ def _window(
     return prompt_history_that_fits(shown, trigger, most, language, earlier)
 
 
-def _memories(work: TurnWork, water: int, shares: Shares | None) -> PromptText:
-    """Return the core memories that this turn may see, within their share of the budget."""
-    core, cleared = work.profile.mind.core, work.clearance.search
-    if not core:
-        return NO_TEXT
-    told = [each for each in core if cleared.allows(search_row_of_core_memory(each))]
-    most = water * CORE_PERCENT // 100
-    if shares is not None:
-        most = min(most, shares.memory)
-    return prompt_core_memories(told, work.profile.agent.language, most)
-
-
 def _with_pictures(
     work: TurnWork, info: ModelInfo, shown: tuple[MessageGroup, ...]
 ) -> tuple[tuple[MessageGroup, ...], MessageGroup | None]:
@@ -179,6 +174,13 @@ def _with_pictures(
     trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
     if trigger is None:
         return shown, None
+    # Few lines have files, so that most turns look no further.
+    if work.prompt.attached is None and not any(line.has_attachments for line in work.history):
+        return shown, trigger
+    from opencrab.engine.turn.prompt.attachments import (  # noqa: PLC0415
+        prompt_trigger_with_attachments,
+    )
+
     visible = prompt_trigger_with_attachments(work, trigger, info)
     return tuple(visible if group is trigger else group for group in shown), visible
 
@@ -209,12 +211,13 @@ def _find_skills(work: TurnWork) -> None:
         return
     about, shipped = _about(work), work.runtime.skills
     facts = work.runtime.home.facts
-    prompt.mind, folders = prompt_mind_for_folders(work)
+    standard = shipped.all()
+    prompt.mind, folders = _mind_for_folders(work, [one for one in standard if one.folder])
     mind = prompt.mind
     hidden = unreadable_skills(facts, agent.id, mind, work.clearance)
     if hidden:
         mind = mind.replaced(skills=tuple(one for one in mind.skills if one.name not in hidden))
-    skills = skills_of_agent(shipped.all(), mind)
+    skills = skills_of_agent(standard, mind)
     prompt.skills_offered, listed = agent_skills_index(skills, agent.language, folders)
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
@@ -235,6 +238,17 @@ def _find_skills(work: TurnWork) -> None:
     prompt.skill_texts = tuple(text for text in texts if text)
     # Last, since it marks all of this as read, also for a fallback model.
     prompt.skill_index = listed
+
+
+def _mind_for_folders(
+    work: TurnWork, about: list[StandardSkill]
+) -> tuple[AgentState, tuple[str, ...]]:
+    """Return the agent's state with the skills for its folders, and these folders."""
+    if not about:
+        return work.profile.mind, ()
+    from opencrab.engine.turn.prompt.folders import prompt_mind_for_folders  # noqa: PLC0415
+
+    return prompt_mind_for_folders(work, about)
 
 
 def _about(work: TurnWork) -> str:
@@ -326,7 +340,7 @@ def _steps(work: TurnWork, guidance: dict[str, Instruction]) -> list[ChatMessage
     for step in work.transcript.steps:
         shown.extend(_render_guidance(step.heard, guidance, language))
         told.update(step.heard)
-        shown.extend(_step(step, tainted=work.turn.taint))
+        shown.extend(render_prompt_step(step, tainted=work.turn.taint))
     fresh = (key for key in guidance if key not in told)
     shown.extend(_render_guidance(fresh, guidance, language))
     return shown
@@ -356,29 +370,6 @@ def _person(name: str, person_id: str) -> str:
 
 
 _NO_NAME_MARKS = str.maketrans("", "", "()（）[]:：")
-
-
-def _step(step: TurnStep, *, tainted: bool) -> list[ChatMessage | CallReturn]:
-    """Return what the agent said and did in a step; what it said has the taint of its turn."""
-    answer = step.answer
-    said = LABELS[tainted](answer.text)
-    shown: list[ChatMessage | CallReturn] = [
-        labelled_message("assistant", said, calls=answer.calls, replay=answer.replay)
-    ]
-    shown.extend(
-        labelled_result(call.id, call.name, _content(step.results[call.id], tainted=tainted))
-        for call in step.answer.calls
-        if call.id in step.results
-    )
-    return shown
-
-
-def _content(record: CallResult, *, tainted: bool) -> PromptText:
-    result = record.result
-    told: dict[str, Any] = {"state": record.state.value, "error": result.error}
-    if result.success:
-        told = result.data or {"done": True}
-    return LABELS[tainted or result.taint](json.dumps(told, ensure_ascii=False))
 
 
 def _fixed_tokens(schemas: tuple[ActionSchema, ...], system: str) -> int:

@@ -147,14 +147,6 @@ def _unread(facts: Documents, turn: Turn, signs: VitalSigns | None) -> tuple[Age
     return tuple(takewhile(lambda event: not event.tainted, events))
 
 
-def has_prompt_untrusted_text(around: Surroundings | None) -> bool:
-    """Check whether the surroundings contain untrusted words."""
-    if around is None:
-        return False
-    noted = around.working is not None and around.working.tainted
-    return noted or bool(around.answers) or any(event.tainted for event in around.events)
-
-
 def prompt_orientation_text(
     work: TurnWork, around: Surroundings, now: datetime, memory_used: int = 0
 ) -> PromptText:

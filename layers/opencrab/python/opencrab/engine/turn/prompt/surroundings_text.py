@@ -18,6 +18,7 @@ from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.memory.peer import remembered_peer_trust
 from opencrab.domain.memory.salient_beliefs import BriefBelief
 from opencrab.domain.value import Language
+from opencrab.engine.turn.prompt.history import RECENT_PART
 from opencrab.engine.turn.prompt.promises_text import prompt_text_of_promises
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.prompt_cache import Surroundings
@@ -36,10 +37,6 @@ GOALS, EVENTS, RECEIPTS, NOTICES = 5, 10, 5, 5
 """The most goals, events, receipts and notices that are listed."""
 
 EVENT_CHARACTERS, ANSWER_CHARACTERS = 200, 1_000
-
-RECENT_PART = 4
-"""Receipts and promises take one such part each of the share of recent actions; the history takes
-the rest."""
 
 
 @dataclass(frozen=True)

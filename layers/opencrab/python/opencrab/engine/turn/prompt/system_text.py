@@ -10,6 +10,7 @@ from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.goals.goal import Goal, goal_task_message
 from opencrab.domain.memory.memory import CoreMemory
+from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis, Use
 from opencrab.domain.text.terms import estimated_tokens
@@ -28,6 +29,9 @@ from opencrab.ports.models.model import (
 )
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
+
+CORE_PERCENT = 5
+"""The share of `high_water_tokens` that core memories may take, in percent."""
 
 CORE_BYTES = 4_096
 """The most bytes of core memories in a prompt, whatever its token budget."""
@@ -225,6 +229,16 @@ def prompt_title_of_summary(topic: SummaryTopic, language: Language) -> PromptTe
     return label_text_for_model_call(
         f"{topic.id} {topic.until:%Y-%m-%d}: {shown}", tainted=topic.tainted and not hidden
     )
+
+
+def prompt_memories(work: TurnWork, water: int, shares: Shares | None) -> PromptText:
+    """Return the core memories that this turn may see, within their share of the budget."""
+    core, cleared = work.profile.mind.core, work.clearance.search
+    told = [each for each in core if cleared.allows(search_row_of_core_memory(each))]
+    most = water * CORE_PERCENT // 100
+    if shares is not None:
+        most = min(most, shares.memory)
+    return prompt_core_memories(told, work.profile.agent.language, most)
 
 
 def prompt_core_memories(

@@ -4,7 +4,7 @@ The answer comes from the agent's turn, through the channel; here it is only adm
 interaction was understood as is kept before anything is done, so that its repeat means the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -169,23 +169,24 @@ def _admit(asked: AgentQuery, said: _Said, chosen: Callable[[], Seen]) -> None:
     the quoted person erases it too.
     """
     runtime, reply = asked.runtime, asked.reply
-    errand = ask_intent_of_interaction(
-        runtime, reply, lambda: _intent_for_open_session(asked, chosen())
-    )
+    found = list[Seen]()
+
+    def understood() -> AskIntent:
+        found.append(chosen())
+        return _intent_for_open_session(asked, found[-1])
+
+    errand = ask_intent_of_interaction(runtime, reply, understood)
     try:
-        _into(asked, errand, said)
+        _into(asked, errand, said, found)
     except Conflict:
         session = runtime.home.sessions.get(str(errand.session_id))
         if session.status is SessionStatus.ACTIVE:
             raise
-        again = _intent_for_open_session(
-            asked, agent_seen_again_on_discord(runtime.home, str(errand.agent_id))
+        seen = agent_seen_again_on_discord(runtime.home, str(errand.agent_id))
+        again = _replace_interaction_intent(
+            runtime.home.facts, runtime.clock, reply, _intent_for_open_session(asked, seen)
         )
-        _into(
-            asked,
-            _replace_interaction_intent(runtime.home.facts, runtime.clock, reply, again),
-            said,
-        )
+        _into(asked, again, said, [seen])
 
 
 def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
@@ -193,11 +194,13 @@ def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
         asked.runtime,
         place_of_discord_channel(asked),
         discord_channel_session_settings(asked, seen),
+        known=(seen[0],),
     )
     return AskIntent(agent_id=seen[0].agent.id, session_id=session.id)
 
 
-def _into(asked: AgentQuery, errand: AskIntent, said: _Said) -> None:
+def _into(asked: AgentQuery, errand: AskIntent, said: _Said, found: Sequence[Seen]) -> None:
+    """Admit what was said to the session of an intent; `found` are agents that were just read."""
     runtime, reply, person = asked.runtime, asked.reply, asked.person
     agent_id = str(errand.agent_id)
     metadata = {"discord_channel": reply.channel_id}
@@ -205,9 +208,10 @@ def _into(asked: AgentQuery, errand: AskIntent, said: _Said) -> None:
         metadata["discord_guild"] = reply.guild_id
     if said.quoting is not None:
         metadata[QUOTES] = said.quoting.principal_id
-    authority = discord_authority(
-        person, runtime.community, discord_presence(runtime.home.facts, agent_id)
-    )
+    read = {profile.agent.id: presence for profile, presence in found}
+    if agent_id not in read:
+        read[agent_id] = discord_presence(runtime.home.facts, agent_id)
+    authority = discord_authority(person, runtime.community, read[agent_id])
     message = Message(
         source=Source.DISCORD,
         source_id=reply.id,
@@ -219,7 +223,14 @@ def _into(asked: AgentQuery, errand: AskIntent, said: _Said) -> None:
         metadata=metadata,
     )
     quotes, session_id = said.quoting is not None, str(errand.session_id)
-    admit_turns_of_message(runtime, session_id, message, taint=quotes, only=(agent_id,))
+    admit_turns_of_message(
+        runtime,
+        session_id,
+        message,
+        taint=quotes,
+        only=(agent_id,),
+        known=[profile for profile, _ in found],
+    )
 
 
 def _parts(
