@@ -53,8 +53,9 @@ soak: setup ## Run everything at length, for a night (ARGS="-k name")
 	@[ -n "$(ARGS)" ] || $(MAKE) --no-print-directory hostile
 
 # Needs neither docker nor an AWS account: an emulator takes the template, AWS's runtime the functions.
+# Most of the time it waits for them: one worker has the stack, the other pages that deploy their own.
 test-deployed: .venv/.dev .venv-sam/.ready .venv-ministack/.ready .venv-rie/.ready ## Deploy to an emulator of AWS and test there
-	@$(BIN)/python -m pytest -q -m deployed tests/deployed tests/emulated $(ARGS)
+	@$(BIN)/python -m pytest -q -m deployed -n 2 tests/deployed tests/emulated $(ARGS)
 
 # Costs a few cents. OPENCRAB_LIVE_PROVIDER and OPENCRAB_LIVE_MODEL name whom to ask.
 test-live: .venv/.dev ## Test a real model (CONTRIBUTING.md says which)

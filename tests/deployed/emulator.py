@@ -83,9 +83,23 @@ class Emulator:
             "AWS_REGION": REGION,
         }
 
+    @cached_property
+    def _session(self) -> Any:
+        """Keeps the descriptions of services, which take longest of all to read."""
+        return botocore.session.Session()
+
+    @cached_property
+    def _clients(self) -> dict[tuple[str, Credentials], Any]:
+        return {}
+
     def client(self, service: str, credentials: Credentials = OWNER) -> Any:
-        """A client of one service."""
-        return botocore.session.Session().create_client(
+        """A client of one service; whoever asks again gets the same."""
+        if (service, credentials) not in self._clients:
+            self._clients[service, credentials] = self._new_client(service, credentials)
+        return self._clients[service, credentials]
+
+    def _new_client(self, service: str, credentials: Credentials) -> Any:
+        made = self._session.create_client(
             service,
             region_name=REGION,
             endpoint_url=self.url,
@@ -95,6 +109,13 @@ class Emulator:
             aws_session_token=credentials.token,
             config=Config(read_timeout=70, retries={"total_max_attempts": 1}),
         )
+        # A connection that waits for the next request may be closed just as that is sent.
+        made.meta.events.register("before-send", _close_afterwards)
+        return made
+
+
+def _close_afterwards(request: Any, **_: object) -> None:
+    request.headers["Connection"] = "close"
 
 
 def plain_environment(folder: Path) -> dict[str, str]:

@@ -29,6 +29,9 @@ ORIGIN = "https://crab.example.org"
 BUILD_SECONDS = 540
 """How long a build or a deployment may take, with pip and everything on a slow computer."""
 
+ANSWER_SECONDS = 240
+"""How long an answer may take that needs no other time than a slow computer's."""
+
 SECRETS = {"STUB_API_KEY": "sk-kept-in-secrets-manager"}
 ROLES = (
     *("RestAuthorizer", "RestGateway", "AgentTurn", "Delivery", "Heartbeat"),
@@ -120,9 +123,20 @@ class Stack:
         return str(self.told("POST", "/sessions", {"participants": agent_ids})["id"])
 
     def say(self, session_id: str, text: str, **headers: str) -> Any:
-        """A message and what was answered to it in time."""
+        """A message and what was answered to it; nothing if nobody waits, with `prefer=""`.
+
+        API Gateway waits for half a minute only, which a slow computer needs to start a function:
+        so the same is sent again until all has been answered.
+        """
         path = f"/sessions/{session_id}/messages"
-        return self.told("POST", path, {"text": text}, **{"prefer": "wait=20", **headers})
+        if "prefer" in headers:
+            return self.told("POST", path, {"text": text}, **headers)
+        key = {"idempotency_key": f"said-{time.monotonic_ns()}", **headers}
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while True:
+            said = self.told("POST", path, {"text": text}, prefer="wait=20", **key)
+            if not said["pending"] or time.monotonic() > deadline:
+                return said
 
     def ended(self, turn_id: str, seconds: float) -> Any:
         """A turn's story once it has ended; how it stands if that takes longer."""
@@ -139,7 +153,7 @@ class Stack:
         given = {"TableName": self.outputs["TableName"], "Key": key, "ConsistentRead": True}
         return self.emulator.client("dynamodb").get_item(**given).get("Item")
 
-    def dead_letter(self, queue: str, body: str, seconds: float = 20) -> Any:
+    def dead_letter(self, queue: str, body: str, seconds: float = ANSWER_SECONDS) -> Any:
         """A letter of a queue of dead letters, taken; None if none of that body comes."""
         sqs, url = self.emulator.client("sqs"), self.outputs[queue]
         deadline = time.monotonic() + seconds

@@ -52,7 +52,7 @@ def spoken(discord: FakeDiscord, place: Place, text: str) -> list[Message]:
     def look() -> list[Message]:
         return [each for each in discord.shown(place, OWNER) if text in each.content]
 
-    return list(awaited(look, 40))
+    return list(awaited(look))
 
 
 def waiting(stack: Stack, queue: str) -> str:

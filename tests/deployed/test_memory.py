@@ -59,7 +59,7 @@ def test_what_was_said_is_found_and_the_indexer_publishes_it(
     assert [reply["text"] for reply in said["replies"]] == [answer]
     found = stack.told("POST", f"/agents/{agent}/memory/search", {"query": question})
     assert answer in [each["text"] for each in found["items"]], "before anything was published"
-    content = awaited(lambda: snapshot(stack, agent), 90)
+    content = awaited(lambda: snapshot(stack, agent))
     assert rows(content) >= 1
     again = stack.told("POST", f"/agents/{agent}/memory/search", {"query": question})
     assert [each["text"] for each in again["items"]] == [each["text"] for each in found["items"]]
@@ -81,5 +81,5 @@ def test_what_waits_for_a_summary_is_taken_by_the_schedule(stack: Stack) -> None
         MessageGroupId="g",
         MessageDeduplicationId="d",
     )
-    letter = stack.dead_letter("CompactionsDeadQueueUrl", body, 150)
+    letter = stack.dead_letter("CompactionsDeadQueueUrl", body)
     assert "no-such-turn" in str(letter["MessageAttributes"])

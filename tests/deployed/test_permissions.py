@@ -6,13 +6,15 @@ judge is asked directly about the policies as they were deployed.
 
 import json
 import subprocess
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.deployed.emulator import ENVIRONMENT
+from tests.deployed.emulator import ENVIRONMENT, Credentials
 from tests.deployed.stack import NAME, ROLES, Stack
 
 pytest_plugins = ["tests.deployed.fixture"]
@@ -105,6 +107,52 @@ ALLOWED = [
 ]
 
 
+PARTITIONS = [
+    ("AgentTurn", "DeleteItem", "TURN#x", "Deny"),
+    ("AgentTurn", "DeleteItem", "SESSION#x", "Deny"),
+    ("AgentTurn", "BatchWriteItem", "TURN#x", "Deny"),
+    ("AgentTurn", "DeleteItem", "AGENT#x", "ImplicitDeny"),
+    ("AgentTurn", "DeleteItem", "DUE#x", "ImplicitDeny"),
+    ("AgentTurn", "DeleteItem", "FACT#x", "Allow"),
+    ("AgentTurn", "DeleteItem", "WORKSPACE#x", "Allow"),
+    ("AgentTurn", "PutItem", "TURN#x", "Allow"),
+    ("RestGateway", "DeleteItem", "TURN#x", "Allow"),
+    ("RestGateway", "DeleteItem", "OUT#x", "Allow"),
+    ("RestGateway", "DeleteItem", "SESSION#x", "ImplicitDeny"),
+    ("RestGateway", "DeleteItem", "AGENT#x", "ImplicitDeny"),
+    ("RestGateway", "DeleteItem", "KEY#x", "ImplicitDeny"),
+    ("RestGateway", "DeleteItem", "DUE#x", "Allow"),
+    ("RestGateway", "DeleteItem", "FACT#x", "Allow"),
+    ("RestGateway", "DeleteItem", "WORKSPACE#x", "Allow"),
+    ("Delivery", "DeleteItem", "OUT#x", "ImplicitDeny"),
+    ("Delivery", "DeleteItem", "FACT#x", "ImplicitDeny"),
+    ("Compaction", "DeleteItem", "TURN#x", "ImplicitDeny"),
+    ("SearchIndexer", "PutItem", "FACT#x", "ImplicitDeny"),
+    ("Heartbeat", "DeleteItem", "TURN#x", "ImplicitDeny"),
+    ("Heartbeat", "DeleteItem", "DUE#x", "Allow"),
+    ("Heartbeat", "DeleteItem", "FACT#x", "Allow"),
+    ("Heartbeat", "DeleteItem", "WORKSPACE#x", "ImplicitDeny"),
+    ("MetaAnalysis", "PutItem", "FACT#x", "Allow"),
+    ("MetaAnalysis", "DeleteItem", "FACT#x", "Allow"),
+    ("MetaAnalysis", "DeleteItem", "TALLY#x", "ImplicitDeny"),
+    ("MetaAnalysis", "DeleteItem", "TURN#x", "ImplicitDeny"),
+    ("MetaAnalysis", "PutItem", "TURN#x", "Deny"),
+    ("MetaAnalysis", "UpdateItem", "KEY#x", "Deny"),
+    ("DiscordGateway", "GetItem", "FACT#installation", "Allow"),
+    ("DiscordGateway", "GetItem", "FACT#x", "ImplicitDeny"),
+    ("DiscordGateway", "GetItem", "KEY#x", "ImplicitDeny"),
+    ("DiscordInteractions", "DeleteItem", "TURN#x", "Allow"),
+    ("DiscordInteractions", "DeleteItem", "SESSION#x", "ImplicitDeny"),
+    ("DiscordInteractions", "DeleteItem", "KEY#x", "ImplicitDeny"),
+    ("WebsocketGateway", "DeleteItem", "FACT#x", "Allow"),
+    ("WebsocketGateway", "DeleteItem", "TURN#x", "ImplicitDeny"),
+    ("WebsocketGateway", "DeleteItem", "SESSION#x", "ImplicitDeny"),
+    ("RestAuthorizer", "GetItem", "TURN#x", "ImplicitDeny"),
+    ("RestAuthorizer", "GetItem", "KEY#x", "Allow"),
+]
+"""Who may do what in which partition, and what the judge says of it."""
+
+
 def pairs(listed: list[tuple[str, list[Call]]]) -> list[Any]:
     """One case for each role and call."""
     return [
@@ -114,7 +162,13 @@ def pairs(listed: list[tuple[str, list[Call]]]) -> list[Any]:
     ]
 
 
-def attempt(stack: Stack, role: str, call: Call) -> str:
+@pytest.fixture(scope="module")
+def acting(stack: Stack) -> Callable[[str], Credentials]:
+    """Credentials with the permissions of each function; once for all questions."""
+    return cache(stack.acting_as)
+
+
+def attempt(stack: Stack, credentials: Credentials, call: Call) -> str:
     """Do it as the function would; the code of the refusal, empty when there is none."""
     service, operation, named = call
     given = {
@@ -125,7 +179,7 @@ def attempt(stack: Stack, role: str, call: Call) -> str:
         else stack.outputs[value]
         for name, value in named.items()
     }
-    client = stack.emulator.client(service, stack.acting_as(role))
+    client = stack.emulator.client(service, credentials)
     try:
         getattr(client, operation)(**given)
     except ClientError as error:
@@ -133,92 +187,59 @@ def attempt(stack: Stack, role: str, call: Call) -> str:
     return ""
 
 
-def judged(stack: Stack, role: str, action: str, partition: str) -> str:
-    """What the judge says of a call that is about one partition."""
-    iam, arn = stack.emulator.client("iam"), stack.roles[role]
-    name = arn.rpartition("/")[2]
+def policies(stack: Stack, role: str) -> list[Any]:
+    """The policies of a role as they were deployed."""
+    iam, name = stack.emulator.client("iam"), stack.roles[role].rpartition("/")[2]
     held = iam.list_role_policies(RoleName=name)["PolicyNames"]
-    documents = [
-        iam.get_role_policy(RoleName=name, PolicyName=each)["PolicyDocument"] for each in held
-    ]
-    table = f"arn:aws:dynamodb:us-east-1:{arn.split(':')[4]}:table/{stack.outputs['TableName']}"
-    asked = {"role": arn, "action": f"dynamodb:{action}", "resource": table}
+    return [iam.get_role_policy(RoleName=name, PolicyName=each)["PolicyDocument"] for each in held]
+
+
+@pytest.fixture(scope="module")
+def decisions(stack: Stack) -> Mapping[tuple[str, str, str], str]:
+    """What the judge says of each call that is about one partition; asked once about all."""
+    documents = {role: policies(stack, role) for role in ROLES}
+    questions = []
+    for role, action, partition, _ in PARTITIONS:
+        arn = stack.roles[role]
+        table = f"arn:aws:dynamodb:us-east-1:{arn.split(':')[4]}:table/{stack.outputs['TableName']}"
+        asked = {"role": arn, "action": f"dynamodb:{action}", "resource": table}
+        questions.append({**asked, "partitions": [partition], "documents": documents[role]})
     run = subprocess.run(
         [ENVIRONMENT / "bin" / "python", JUDGE],
-        input=json.dumps({**asked, "partitions": [partition], "documents": documents}),
+        input=json.dumps(questions),
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
     assert run.returncode == 0, run.stderr
-    return run.stdout
+    asked_of = [(role, action, partition) for role, action, partition, _ in PARTITIONS]
+    return dict(zip(asked_of, json.loads(run.stdout), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("role", "action", "partition", "decision"),
-    [
-        ("AgentTurn", "DeleteItem", "TURN#x", "Deny"),
-        ("AgentTurn", "DeleteItem", "SESSION#x", "Deny"),
-        ("AgentTurn", "BatchWriteItem", "TURN#x", "Deny"),
-        ("AgentTurn", "DeleteItem", "AGENT#x", "ImplicitDeny"),
-        ("AgentTurn", "DeleteItem", "DUE#x", "ImplicitDeny"),
-        ("AgentTurn", "DeleteItem", "FACT#x", "Allow"),
-        ("AgentTurn", "DeleteItem", "WORKSPACE#x", "Allow"),
-        ("AgentTurn", "PutItem", "TURN#x", "Allow"),
-        ("RestGateway", "DeleteItem", "TURN#x", "Allow"),
-        ("RestGateway", "DeleteItem", "OUT#x", "Allow"),
-        ("RestGateway", "DeleteItem", "SESSION#x", "ImplicitDeny"),
-        ("RestGateway", "DeleteItem", "AGENT#x", "ImplicitDeny"),
-        ("RestGateway", "DeleteItem", "KEY#x", "ImplicitDeny"),
-        ("RestGateway", "DeleteItem", "DUE#x", "Allow"),
-        ("RestGateway", "DeleteItem", "FACT#x", "Allow"),
-        ("RestGateway", "DeleteItem", "WORKSPACE#x", "Allow"),
-        ("Delivery", "DeleteItem", "OUT#x", "ImplicitDeny"),
-        ("Delivery", "DeleteItem", "FACT#x", "ImplicitDeny"),
-        ("Compaction", "DeleteItem", "TURN#x", "ImplicitDeny"),
-        ("SearchIndexer", "PutItem", "FACT#x", "ImplicitDeny"),
-        ("Heartbeat", "DeleteItem", "TURN#x", "ImplicitDeny"),
-        ("Heartbeat", "DeleteItem", "DUE#x", "Allow"),
-        ("Heartbeat", "DeleteItem", "FACT#x", "Allow"),
-        ("Heartbeat", "DeleteItem", "WORKSPACE#x", "ImplicitDeny"),
-        ("MetaAnalysis", "PutItem", "FACT#x", "Allow"),
-        ("MetaAnalysis", "DeleteItem", "FACT#x", "Allow"),
-        ("MetaAnalysis", "DeleteItem", "TALLY#x", "ImplicitDeny"),
-        ("MetaAnalysis", "DeleteItem", "TURN#x", "ImplicitDeny"),
-        ("MetaAnalysis", "PutItem", "TURN#x", "Deny"),
-        ("MetaAnalysis", "UpdateItem", "KEY#x", "Deny"),
-        ("DiscordGateway", "GetItem", "FACT#installation", "Allow"),
-        ("DiscordGateway", "GetItem", "FACT#x", "ImplicitDeny"),
-        ("DiscordGateway", "GetItem", "KEY#x", "ImplicitDeny"),
-        ("DiscordInteractions", "DeleteItem", "TURN#x", "Allow"),
-        ("DiscordInteractions", "DeleteItem", "SESSION#x", "ImplicitDeny"),
-        ("DiscordInteractions", "DeleteItem", "KEY#x", "ImplicitDeny"),
-        ("WebsocketGateway", "DeleteItem", "FACT#x", "Allow"),
-        ("WebsocketGateway", "DeleteItem", "TURN#x", "ImplicitDeny"),
-        ("WebsocketGateway", "DeleteItem", "SESSION#x", "ImplicitDeny"),
-        ("RestAuthorizer", "GetItem", "TURN#x", "ImplicitDeny"),
-        ("RestAuthorizer", "GetItem", "KEY#x", "Allow"),
-    ],
-)
+@pytest.mark.parametrize(("role", "action", "partition", "decision"), PARTITIONS)
 def test_a_role_deletes_and_reads_in_its_own_partitions_only(
-    stack: Stack, role: str, action: str, partition: str, decision: str
+    decisions: Mapping[tuple[str, str, str], str],
+    role: str,
+    action: str,
+    partition: str,
+    decision: str,
 ) -> None:
-    assert judged(stack, role, action, partition) == decision
+    assert decisions[role, action, partition] == decision
 
 
 @pytest.mark.parametrize(("role", "call"), pairs(FORBIDDEN))
 def test_a_role_may_do_nothing_that_its_function_does_not(
-    stack: Stack, role: str, call: Call
+    stack: Stack, acting: Callable[[str], Credentials], role: str, call: Call
 ) -> None:
-    assert attempt(stack, role, call) in DENIED
+    assert attempt(stack, acting(role), call) in DENIED
 
 
 @pytest.mark.parametrize(("role", "call"), pairs(ALLOWED))
 def test_the_same_question_is_not_refused_where_the_template_allows_it(
-    stack: Stack, role: str, call: Call
+    stack: Stack, acting: Callable[[str], Credentials], role: str, call: Call
 ) -> None:
-    assert attempt(stack, role, call) == ""
+    assert attempt(stack, acting(role), call) == ""
 
 
 def test_the_hash_of_the_owners_key_is_with_functions_that_ask_for_it_alone(stack: Stack) -> None:

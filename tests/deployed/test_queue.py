@@ -16,7 +16,7 @@ from opencrab.adapters.dynamodb.money.board import DynamoSwitches
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.domain.money.budget import INSTALLATION
 from tests.deployed.emulator import rest
-from tests.deployed.stack import Stack
+from tests.deployed.stack import ANSWER_SECONDS, Stack
 
 pytest_plugins = ["tests.deployed.fixture"]
 pytestmark = [pytest.mark.deployed, pytest.mark.timeout(600)]
@@ -166,7 +166,7 @@ def test_a_turn_that_outlasts_many_calls_of_the_function_completes_and_repeats_n
 ) -> None:
     agent = stack.agent("Aruki", "ja", model=walking)
     said = stack.say(stack.session(agent), "歩いて", prefer="")
-    story = stack.ended(said["turn_ids"][0], 300)
+    story = stack.ended(said["turn_ids"][0], 2 * ANSWER_SECONDS)
     assert story["status"] == "completed", story
     assert story["model_calls"] == STEPS + 1
     header = stack.item(f"TURN#{story['id']}", "H")
@@ -181,7 +181,7 @@ def test_a_turn_that_outlasts_many_calls_of_the_function_completes_and_repeats_n
 
 def test_a_turn_whose_message_was_lost_is_found_by_the_schedule(stack: Stack, lost: Lost) -> None:
     session, turn_id = lost
-    story = stack.ended(turn_id, 200)
+    story = stack.ended(turn_id, ANSWER_SECONDS)
     assert story["status"] == "completed", story
     lines = stack.told("GET", f"/sessions/{session}/messages")["items"]
     assert lines[-1]["text"] == "忘れられていません"
@@ -199,7 +199,7 @@ def test_a_beat_of_nobody_is_taken_at_its_second_and_leaves_no_letter(stack: Sta
     body = '{"v":1,"agent":"nobody","slot":0}'
     url = stack.outputs["BeatsQueueUrl"]
     stack.emulator.client("sqs").send_message(QueueUrl=url, MessageBody=body, DelaySeconds=2)
-    for _ in range(60):
+    for _ in range(ANSWER_SECONDS):
         if not waiting(stack, "BeatsQueueUrl"):
             break
         rest(1)

@@ -33,9 +33,9 @@ SOON = 60.0
 """Seconds within which a file counts: what the documentation promises."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def file(stack: Stack) -> Iterator[S3SettingsFile]:
-    """The stack's settings file; other tests find none that says anything."""
+    """The stack's settings file; the tests of other modules find none that says anything."""
     made = S3SettingsFile(stack.emulator.client("s3"), stack.outputs["BucketName"])
     yield made
     made.replace(b"")

@@ -9,12 +9,10 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from tests.deployed.stack import KEY, ORIGIN, Stack
+from tests.deployed.stack import ANSWER_SECONDS, KEY, ORIGIN, Stack
 
 pytest_plugins = ["tests.deployed.fixture"]
 pytestmark = [pytest.mark.deployed, pytest.mark.timeout(600)]
-
-SECONDS = 40
 
 
 @contextmanager
@@ -23,7 +21,11 @@ def connected(stack: Stack, query: str = "", **headers: str) -> Iterator[ClientC
     url = f"wss://127.0.0.1:{stack.emulator.port}{stack.socket_root}{query}"
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     with connect(
-        url, ssl=stack.emulator.trust, additional_headers=sent, open_timeout=SECONDS, proxy=None
+        url,
+        ssl=stack.emulator.trust,
+        additional_headers=sent,
+        open_timeout=ANSWER_SECONDS,
+        proxy=None,
     ) as client:
         yield client
 
@@ -31,7 +33,7 @@ def connected(stack: Stack, query: str = "", **headers: str) -> Iterator[ClientC
 def told(client: ClientConnection, kind: str) -> Any:
     """The next event of a kind; others before it are passed over."""
     while True:
-        event = json.loads(client.recv(SECONDS))
+        event = json.loads(client.recv(ANSWER_SECONDS))
         if event["type"] == kind:
             return event
 
@@ -63,7 +65,7 @@ def test_a_session_is_watched_while_it_is_spoken_in(stack: Stack) -> None:
         for client in (owner, page):
             texts = ""
             while "潮が満ちました" not in texts.partition("言って")[2]:
-                texts += str(client.recv(SECONDS))
+                texts += str(client.recv(ANSWER_SECONDS))
             assert "別の話" not in texts
     with pytest.raises(InvalidStatus), connected(stack, f"?ticket={ticket}", origin=ORIGIN):
         pass
@@ -74,6 +76,6 @@ def test_a_message_over_the_socket_becomes_a_turn(stack: Stack) -> None:
     with connected(stack, authorization=f"Bearer {KEY}") as client:
         said = asked(client, type="message", session_id=session, text="say hello")
         (turn_id,) = said["turn_ids"]
-        assert stack.ended(turn_id, SECONDS)["status"] == "completed"
+        assert stack.ended(turn_id, ANSWER_SECONDS)["status"] == "completed"
         client.send("no JSON")
         assert told(client, "error")["code"]

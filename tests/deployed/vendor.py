@@ -16,11 +16,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from tests.deployed.stack import SECRETS
+from tests.deployed.stack import ANSWER_SECONDS, SECRETS
 
 MODEL = "deepseek:deepseek-v4-flash"
 WORD_SECONDS = 0.04
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = float(ANSWER_SECONDS)
 KEY_NAME = "STUB_API_KEY"
 _HOST = "vendor.internal"
 _NEVER = float("inf")

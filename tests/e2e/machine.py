@@ -95,7 +95,7 @@ class Machine:
         self.deaths = 0
         self._running: list[Running] = []
         self._alone: Running | None = None
-        self._held: list[Delivery] = []
+        self._held: list[tuple[Delivery, bool]] = []
         self._current: Running | None = None
         self.start()
 
@@ -169,14 +169,15 @@ class Machine:
             delivery = self.home.turns.receive(visibility_seconds=1_800, wait_seconds=0)
             if delivery is None:
                 break
-            self._held.append(delivery)
-        for delivery in list(self._held):
             suspect = self.isolates and is_turn_delivery_suspect(
                 self.runtime.home.journal, delivery
             )
+            self._held.append((delivery, suspect))
+        for held in list(self._held):
+            delivery, suspect = held
             if self._alone is not None or (suspect and self._running):
                 continue
-            self._held.remove(delivery)
+            self._held.remove(held)
             running = Running(delivery, greenlet(self._carry), suspect)
             self._running.append(running)
             self._alone = running if suspect else None

@@ -33,6 +33,15 @@ return document.querySelector("main h1, main .lines") !== null
   && document.getAnimations().every((each) => each.playState !== "running"
     || each.effect.getComputedTiming().iterations === Infinity);
 """
+_FOLLOW = """
+window.leftPage = document.querySelector("main").firstElementChild;
+const link = document.createElement("a");
+link.href = arguments[0];
+document.body.append(link);
+link.click();
+link.remove();
+"""
+_HAS_MOVED = "return document.querySelector('main').firstElementChild !== window.leftPage"
 _ROUTES = """
 const base = document.querySelector("script[src]").src.replace("main.js", "");
 return import(base + "lib/router.js")
@@ -75,6 +84,13 @@ def go_to(installation: Installation, window: Browser, path: str) -> None:
     settle(window)
 
 
+def move_to(_installation: Installation, window: Browser, path: str) -> None:
+    """Follow a link to a page of the application that is open, and wait for all that it shows."""
+    window.run(_FOLLOW, path)
+    window.until(lambda: window.run(_HAS_MOVED), f"the link to {path} leads nowhere")
+    settle(window)
+
+
 def each_view(window: Browser) -> Iterator[str]:
     """Open all that is folded, then one tab after the other, and name what is shown."""
     window.run("document.querySelectorAll('main details').forEach((each) => { each.open = true; })")
@@ -102,7 +118,8 @@ def show_all(window: Browser, most: int = 5) -> None:
 
 def run_axe(window: Browser, source: str, rules: Sequence[str] = ()) -> list[dict[str, Any]]:
     """What axe-core finds wrong with the page that is shown; by these rules, or by all."""
-    window.devtools("Runtime.evaluate", expression=source)
+    if not window.run("return 'axe' in window"):
+        window.devtools("Runtime.evaluate", expression=source)
     found: list[dict[str, Any]] = window.run(
         "return axe.run(document, {runOnly: arguments[0], resultTypes: ['violations']})"
         ".then((found) => found.violations.map(({id, help, nodes}) =>"

@@ -10,7 +10,7 @@ from tests.integration.browser.conftest import Installation
 from tests.integration.browser.furnishing import Furnished, furnish
 from tests.integration.browser.routes import (
     each_view,
-    go_to,
+    move_to,
     routes_of,
     run_axe,
     watch_requests,
@@ -68,7 +68,8 @@ def test_every_page_is_accessible(
     window.resize(width, HEIGHT)
     found = []
     for address in furnished.addresses(routes_of(window)):
-        go_to(installation, window, address)
+        # Links are followed: axe, which is large, is loaded once.
+        move_to(installation, window, address)
         for view in each_view(window):
             found += faults(window, axe, f"{address} {view}")
     if window.run("return document.querySelector('button.menu').checkVisibility()"):

@@ -21,8 +21,7 @@ INSPECTOR = "#pane-inspector"
 
 def opened(installation: Installation, window: Browser, path: str) -> None:
     """Sign in and open a page."""
-    installation.sign_in(window)
-    installation.go(window, path)
+    installation.sign_in(window, at=path)
 
 
 def pane(window: Browser, name: str) -> str:

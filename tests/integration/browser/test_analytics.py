@@ -24,8 +24,7 @@ def test_what_agents_did_is_drawn_and_said_as_a_table(
     installation: Installation, window: Browser
 ) -> None:
     agent, turn = talked(installation, HOSTILE)
-    installation.sign_in(window)
-    installation.go(window, "/analytics")
+    installation.sign_in(window, at="/analytics")
     window.says(HOSTILE, AGENTS)
     window.shown(".chart svg .bar")
     window.click(f'a[href="/analytics/{agent}"]')
@@ -57,8 +56,7 @@ def test_another_model_is_calculated_and_an_experiment_pinned(
     installation: Installation, window: Browser
 ) -> None:
     agent, _ = talked(installation, HOSTILE)
-    installation.sign_in(window)
-    installation.go(window, f"/analytics/{agent}/models")
+    installation.sign_in(window, at=f"/analytics/{agent}/models")
     window.type("#what-if-now", "scripted:rules")
     window.type("#what-if-other", "openai:gpt-5-mini")
     window.click("form button.send")
@@ -81,8 +79,7 @@ def test_a_read_key_sees_the_figures_of_its_agent_only(
     made = installation.server.call(
         "POST", "/keys", {"name": "reader", "scope": "read", "grants": [f"agent:{agent}"]}
     )
-    installation.sign_in(window, made["secret"])
-    installation.go(window, "/analytics")
+    installation.sign_in(window, made["secret"], at="/analytics")
     window.says(HOSTILE, AGENTS)
     assert window.count(f"{AGENTS} a") == 1
     installation.go(window, f"/analytics/{agent}")

@@ -37,8 +37,7 @@ def test_one_key_decides_only_what_has_the_focus(
     installation: Installation, window: Browser, key: str, decided: str
 ) -> None:
     agent = asking(installation, NAME)
-    installation.sign_in(window)
-    installation.go(window, "/approvals")
+    installation.sign_in(window, at="/approvals")
     window.shown(f"{ACTIVE} .approve")
     window.run("document.activeElement.blur(); " + PRESS, key, {})
     window.run("document.querySelector(arguments[0]).focus()", f"{ACTIVE} input")
@@ -59,8 +58,7 @@ def test_one_key_decides_only_what_has_the_focus(
 
 def test_a_grant_is_made_and_taken_back(installation: Installation, window: Browser) -> None:
     agent = installation.agent(f"{NAME} may")
-    installation.sign_in(window)
-    installation.go(window, "/approvals")
+    installation.sign_in(window, at="/approvals")
     window.click("#part-part_grants ~ * details > summary")
     installation.choose(window, "#grant-agent", agent)
     window.type("#grant-actions", "ws_write, ws_edit")

@@ -1,9 +1,11 @@
 """Lists over all agents in Chromium: with none, with one, and with many, of which few are read."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.integration.browser.conftest import Installation
-from tests.integration.browser.routes import settle, watch_requests
+from tests.integration.browser.routes import go_to, move_to, settle, watch_requests
 from tests.integration.browser.test_page import nothing_was_forbidden
 from tests.integration.browser.webdriver import Browser
 
@@ -13,9 +15,11 @@ PATHS = ("/goals", "/skills", "/memory", "/schedules", "/heartbeats")
 MANY = 45
 
 
-def open_path(installation: Installation, window: Browser, path: str) -> None:
-    installation.go(window, path)
-    settle(window)
+def open_each(installation: Installation, window: Browser) -> Iterator[str]:
+    """Open each list, the first by its address, which reads all agents anew; follow links then."""
+    for number, path in enumerate(PATHS):
+        (move_to if number else go_to)(installation, window, path)
+        yield path
 
 
 def wait_for_address(window: Browser, path: str) -> None:
@@ -41,27 +45,24 @@ def test_every_list_works_with_no_agent_one_and_many(
     for window in (english, japanese):
         watch_requests(window)
         installation.sign_in(window)
-        for path in PATHS:
-            open_path(installation, window, path)
+        for _path in open_each(installation, window):
             window.shown("main .empty")
     first = installation.agent("Only 一人")
     for window in (english, japanese):
-        for path in PATHS:
-            open_path(installation, window, path)
+        for _path in open_each(installation, window):
             assert window.count(".every-agent") == 0
             assert window.run("return document.querySelector('main select').value") == first
     for number in range(MANY):
         installation.agent(f"<b>蟹</b> {number}")
     installation.server.call("POST", f"/agents/{first}/goals", {"name": "Watch <i>tides</i> 潮"})
     for window in (english, japanese):
-        for path in PATHS:
-            open_path(installation, window, path)
+        for _path in open_each(installation, window):
             assert window.count(".every-agent > ul > li") == MANY + 1
             # What nobody sees is not read.
             assert 0 < read_rows(window) < MANY
             find_one(window, "only")
             settle(window)
-        open_path(installation, window, "/goals")
+        move_to(installation, window, "/goals")
         find_one(window, "一人")
         window.says("Watch <i>tides</i> 潮", ".every-agent")
         window.click(".every-agent > ul > li:not([hidden]) a")
@@ -78,7 +79,7 @@ def test_one_agent_and_all_are_chosen_in_one_list(
     watch_requests(english)
     installation.sign_in(english)
     for path, shown in (("/goals", "goals"), ("/memory", "memory")):
-        open_path(installation, english, path)
+        go_to(installation, english, path)
         installation.choose(english, "main .filters select", chosen)
         wait_for_address(english, f"/agents/{chosen}/{shown}")
         settle(english)

@@ -14,8 +14,7 @@ TASKS, WANTS = (f"[aria-labelledby=part-goals_{part}]" for part in ("tasks", "wa
 
 def test_a_task_is_given_and_its_report_read(installation: Installation, window: Browser) -> None:
     agent = installation.agent("Doer")
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/goals")
+    installation.sign_in(window, at=f"/agents/{agent}/goals")
     window.type("#field-goals_instruction", "write report.md: done 完了")
     window.click("#view-goals > form .send")
     window.shown(f"{TASKS} .badge.completed")
@@ -30,8 +29,7 @@ def test_a_goal_says_why_it_comes_first_and_is_abandoned(
 ) -> None:
     agent = installation.agent("Wanter")
     call = installation.server.call
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/goals")
+    installation.sign_in(window, at=f"/agents/{agent}/goals")
     window.click(f"{WANTS} > details summary")
     window.type("#field-goals_name", "地図 map")
     window.click(f"{WANTS} > details .send")
@@ -53,8 +51,7 @@ def test_goals_are_sorted_by_button_by_key_and_by_dragging(
     call = installation.server.call
     for name, reward in (("一 one", 0.2), ("二 two", 0.1), ("三 three", 0.0)):
         call("POST", f"/agents/{agent}/goals", {"name": name, "expected_reward": reward})
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/goals")
+    installation.sign_in(window, at=f"/agents/{agent}/goals")
 
     def saved(*names: str) -> None:
         window.until(
@@ -90,8 +87,7 @@ def test_hostile_goals_stay_text(installation: Installation, window: Browser) ->
     for text in (*HOSTILE[:4], HOSTILE[-1]):
         body = {"name": text[:90], "description": text, "horizon": "aspiration"}
         installation.server.call("POST", f"/agents/{agent}/goals", body)
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/goals")
+    installation.sign_in(window, at=f"/agents/{agent}/goals")
     window.says(HOSTILE[0], f"{WANTS} .paged")
     window.run("document.querySelectorAll('.paged details').forEach((e) => { e.open = true })")
     window.says("⟨U+202E⟩esrever", f"{WANTS} .paged")

@@ -44,8 +44,7 @@ def test_hostile_calls_and_names_stay_text_where_they_are_decided(
     agent = installation.agent(f"{NAME} asks", policy="strict")
     session = installation.server.call("POST", "/sessions", {"participants": [agent]})["id"]
     installation.server.say(session, f"write memo.txt: {' '.join(HOSTILE[:-1])}")
-    installation.sign_in(window)
-    installation.go(window, "/approvals")
+    installation.sign_in(window, at="/approvals")
     window.says("<svg/onload=", "#view-approvals .approval pre")
     assert f"{NAME} asks" in window.text("#view-approvals .approval h2")
     nothing_ran(window)

@@ -56,8 +56,7 @@ def test_a_memory_is_added_corrected_found_and_forgotten(
 ) -> None:
     agent = installation.agent("Keeper")
     memories = f"/agents/{agent}/memory/curated"
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/memory")
+    installation.sign_in(window, at=f"/agents/{agent}/memory")
     window.click("#tab-memory_curated")
     window.click(f"{PANEL} .creation-form summary")
     window.type(f"{PANEL} textarea", "灯台は青い the lighthouse is blue")
@@ -90,8 +89,7 @@ def test_the_graph_is_a_picture_and_a_list_and_the_whole_can_be_saved(
     agent = installation.agent("Knower")
     labels = ("港 harbour", "船 ship", HOSTILE[0][:30])
     know(installation, agent, labels)
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/memory")
+    installation.sign_in(window, at=f"/agents/{agent}/memory")
     window.click("#tab-memory_graph")
     window.shown("svg.graph circle")
     assert (window.count("svg.graph circle"), window.count("svg.graph line")) == (3, 2)
@@ -111,8 +109,7 @@ def test_hostile_memories_stay_text(installation: Installation, window: Browser)
     for text in HOSTILE:
         body = {"content": f"{text} 事実", "category": "fact"}
         installation.server.call("POST", f"/agents/{agent}/memory/curated", body)
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/memory")
+    installation.sign_in(window, at=f"/agents/{agent}/memory")
     window.click("#tab-memory_curated")
     window.says("⟨U+202E⟩esrever", f"{PANEL} .paged")
     window.says(HOSTILE[1], f"{PANEL} .paged")
@@ -130,8 +127,7 @@ def test_an_unknown_agent_is_told_in_the_language_of_the_page(
         (japanese, "いません", "見つかりません(there is no"),
     )
     for window, words, error in told:
-        installation.sign_in(window)
-        installation.go(window, f"/agents/{unknown}/memory")
+        installation.sign_in(window, at=f"/agents/{unknown}/memory")
         window.says(words, "#view-memory")
         window.open(f"{installation.url.removesuffix('/')}/sessions/{unknown}")
         window.says(error, "main")

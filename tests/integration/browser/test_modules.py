@@ -53,9 +53,13 @@ return {asked, items, shown};
 
 
 def module(installation: Installation, window: Browser, body: str, given: Any) -> Any:
-    """Run code in the page, with the address of its modules and an input."""
-    window.open(installation.url)
-    window.shown(".brand")
+    """Run code in the page, with the address of its modules and an input.
+
+    It changes nothing of the page, which is loaded once for all.
+    """
+    if window.run("return location.href") != installation.url:
+        window.open(installation.url)
+        window.shown(".brand")
     script = (
         'const base = document.querySelector("script[src]").src.replace("main.js", "");'
         f"return (async (input) => {{ {body} }})(arguments[0])"

@@ -158,8 +158,7 @@ def test_what_hides_in_a_call_is_visible_before_it_is_approved(
     session = installation.server.call("POST", "/sessions", {"participants": [agent]})["id"]
     text = "write memo.txt: invoice\u202egpj.exe <script>x</script>"
     installation.server.call("POST", f"/sessions/{session}/messages", {"text": text}, wait=25)
-    installation.sign_in(window)
-    installation.go(window, "/approvals")
+    installation.sign_in(window, at="/approvals")
     window.says("⟨U+202E⟩", "#view-approvals .approval pre mark")
     assert "<script>x</script>" in window.text("#view-approvals .approval pre")
     window.click("#view-approvals .approval .reject")
@@ -176,7 +175,6 @@ def test_the_home_page_shows_agents_costs_and_models(
 ) -> None:
     agent = installation.agent("Thrifty")
     installation.sign_in(window)
-    installation.go(window, "/")
     window.says("Thrifty", "ul.agents")
     window.says("$5.00", ".budget")
     window.says("scripted:rules", "#view-home")
@@ -189,7 +187,6 @@ def test_the_home_page_shows_agents_costs_and_models(
 
 def test_a_new_agent_is_created_and_spoken_to(installation: Installation, window: Browser) -> None:
     installation.sign_in(window)
-    installation.go(window, "/")
     window.click(".creation summary")
     window.type("#new-agent", f"新人 New{ENTER}")
     window.shown("#view-chat")

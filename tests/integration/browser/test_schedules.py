@@ -14,8 +14,7 @@ def test_a_schedule_is_made_changed_run_and_deleted(
 ) -> None:
     agent = installation.agent(NAME)
     path = f"/agents/{agent}/schedules"
-    installation.sign_in(window)
-    installation.go(window, f"/schedules?agent={agent}")
+    installation.sign_in(window, at=f"/schedules?agent={agent}")
     window.type("#schedule-name-new", f"{NAME} weekly")
     installation.choose(window, "#schedule-kind-new", "cron")
     window.run("document.querySelector('#schedule-cron-new').value = '0 9 * * 1'")
@@ -56,8 +55,7 @@ def test_an_agent_wakes_as_it_is_set(installation: Installation, window: Browser
     agent = installation.agent(NAME)
     path = f"/agents/{agent}/heartbeat"
     installation.server.call("PUT", path, {"subscriptions": [{"type": "world.*"}]})
-    installation.sign_in(window)
-    installation.go(window, f"/heartbeats?agent={agent}")
+    installation.sign_in(window, at=f"/heartbeats?agent={agent}")
     window.shown("#beat-interval")
     window.run("document.querySelector('#beat-interval').value = 601")
     window.click("#beat-hours")

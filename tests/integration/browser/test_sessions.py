@@ -33,8 +33,7 @@ def test_a_discussion_is_opened_watched_and_ended(
 ) -> None:
     names = ("Rowan", "蟹田")
     agents = [installation.agent(name) for name in names]
-    installation.sign_in(window)
-    installation.go(window, "/sessions")
+    installation.sign_in(window, at="/sessions")
     window.click(".creation-form summary")
     for agent in agents:
         check(window, f'.choice input[value="{agent}"]')
@@ -63,8 +62,7 @@ def test_a_turn_opens_as_a_story_and_takes_feedback(
         "POST", "/sessions", {"participants": [installation.agent("Teller")]}
     )["id"]
     installation.server.say(session, "write memo.txt: hello")
-    installation.sign_in(window)
-    installation.go(window, f"/sessions/{session}")
+    installation.sign_in(window, at=f"/sessions/{session}")
     window.click(".rows .message.theirs header a")
     window.says("ws_write", ".step details summary")
     window.click(".step details summary")
@@ -87,8 +85,7 @@ def test_a_session_is_renamed_shared_ended_and_erased(
     guest = call("POST", "/keys", {"name": "花子 Hanako", "scope": "chat"})["principal_id"]
     session = call("POST", "/sessions", {"participants": [installation.agent("Host")]})["id"]
     installation.server.say(session, "hello")
-    installation.sign_in(window)
-    installation.go(window, f"/sessions/{session}")
+    installation.sign_in(window, at=f"/sessions/{session}")
     window.run("document.querySelectorAll('.side, .side details').forEach((e) => (e.open = 1))")
     window.type("#field-sessions_name", "港の話 harbour")
     window.click(".card:last-child .send")
@@ -117,8 +114,7 @@ def test_very_many_lines_come_and_only_some_are_in_the_document(
     session = call("POST", "/sessions", {"participants": [installation.agent("Busy")]})["id"]
     for number in range(120):
         call("POST", f"/sessions/{session}/mentor", {"text": f"行 {number}."})
-    installation.sign_in(window)
-    installation.go(window, f"/sessions/{session}")
+    installation.sign_in(window, at=f"/sessions/{session}")
     window.says("行 119.", ".rows > :last-child")
     assert window.count(".rows > article") == 50
     # Who scrolls up gets what is earlier, down to the first line.
@@ -142,8 +138,7 @@ def test_hostile_words_stay_text_in_a_session_and_in_its_list(
     for text in HOSTILE:
         call("POST", f"/sessions/{session}/mentor", {"text": text})
     installation.server.say(session, f"write memo.txt: {' '.join(HOSTILE[:-1])}")
-    installation.sign_in(window)
-    installation.go(window, "/sessions")
+    installation.sign_in(window, at="/sessions")
     window.says(f"{NAME} live", "#view-sessions")
     nothing_ran(window)
     installation.go(window, f"/sessions/{session}")

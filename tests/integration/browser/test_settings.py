@@ -31,8 +31,7 @@ def provider(installation: Installation, name: str) -> Any:
 def test_the_installation_says_what_works_and_freezes(
     installation: Installation, window: Browser
 ) -> None:
-    installation.sign_in(window)
-    installation.go(window, "/settings")
+    installation.sign_in(window, at="/settings")
     window.says("DISCORD_TOKEN", "#part-part_missing ~ *")
     japanese = window.run("return document.documentElement.lang") == "ja"
     cure = "を設定して、起動し直してください" if japanese else "and start again"
@@ -50,8 +49,7 @@ def test_the_installation_says_what_works_and_freezes(
 def test_a_provider_gets_a_key_that_is_never_shown_again_and_is_switched_off(
     installation: Installation, window: Browser
 ) -> None:
-    installation.sign_in(window)
-    installation.go(window, "/settings/providers")
+    installation.sign_in(window, at="/settings/providers")
     row = '[data-provider="lmstudio"]'
     window.click(f"{row} summary")
     window.type("#key-lmstudio", "sk-of-the-test")
@@ -70,8 +68,7 @@ def test_a_provider_gets_a_key_that_is_never_shown_again_and_is_switched_off(
 
 
 def test_limits_are_set_in_dollars_and_reset(installation: Installation, window: Browser) -> None:
-    installation.sign_in(window)
-    installation.go(window, "/settings/budgets")
+    installation.sign_in(window, at="/settings/budgets")
     fill(window, "#limit-turn", "0.25")
     window.click(".settings button.send")
     window.until(
@@ -85,8 +82,7 @@ def test_limits_are_set_in_dollars_and_reset(installation: Installation, window:
 
 
 def test_a_key_is_made_shown_once_and_revoked(installation: Installation, window: Browser) -> None:
-    installation.sign_in(window)
-    installation.go(window, "/settings/keys")
+    installation.sign_in(window, at="/settings/keys")
     window.type("#key-name", NAME)
     installation.choose(window, "#key-scope", "read")
     window.type("#key-grants", "metrics")
@@ -123,8 +119,7 @@ def test_an_agent_gets_another_model_for_one_use(
     installation: Installation, window: Browser
 ) -> None:
     agent = installation.agent(NAME)
-    installation.sign_in(window)
-    installation.go(window, f"/settings/agents?agent={agent}")
+    installation.sign_in(window, at=f"/settings/agents?agent={agent}")
     fill(window, "#config-creative", "vllm:slow")
     window.click("button.send")
     window.says("vllm:slow", "table")
@@ -136,8 +131,7 @@ def test_an_agent_gets_another_model_for_one_use(
 def test_the_order_of_fallbacks_and_an_alias_are_stored(
     installation: Installation, window: Browser
 ) -> None:
-    installation.sign_in(window)
-    installation.go(window, "/settings/models")
+    installation.sign_in(window, at="/settings/models")
     window.type("#fallback-more", "vllm:slow")
     window.click("#fallback .beside button")
     window.click(".order li:last-child button")
@@ -158,8 +152,7 @@ def test_a_provider_is_added_checked_at_once_and_removed(
     installation: Installation, window: Browser
 ) -> None:
     here = provider(installation, "vllm")["base_url"]
-    installation.sign_in(window)
-    installation.go(window, "/settings/providers")
+    installation.sign_in(window, at="/settings/providers")
     window.shown('[data-provider="vllm"]')
     window.click("#new-provider summary")
     window.type("#new-provider-name", "vllm")
@@ -191,8 +184,7 @@ def test_a_provider_is_added_checked_at_once_and_removed(
 def test_a_provider_that_cannot_be_reached_is_added_and_says_why(
     installation: Installation, window: Browser
 ) -> None:
-    installation.sign_in(window)
-    installation.go(window, "/settings/providers")
+    installation.sign_in(window, at="/settings/providers")
     window.shown('[data-provider="vllm"]')
     window.click("#new-provider summary")
     window.type("#new-provider-name", "nobody")
@@ -206,8 +198,7 @@ def test_a_provider_that_cannot_be_reached_is_added_and_says_why(
 
 
 def test_each_setting_says_what_sets_it(installation: Installation, window: Browser) -> None:
-    installation.sign_in(window)
-    installation.go(window, "/settings/values")
+    installation.sign_in(window, at="/settings/values")
     window.type("#values-words", "vllm.base_url")
     window.until(lambda: window.count("tbody tr") == 1, "not one setting")
     window.says("OPENCRAB_LLM__PROVIDERS__VLLM__BASE_URL", "tbody tr")

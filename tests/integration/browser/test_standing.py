@@ -33,8 +33,7 @@ def lived(installation: Installation) -> tuple[str, str]:
 def test_the_outcome_of_a_discussion_says_who_kept_what(
     installation: Installation, window: Browser, lived: tuple[str, str]
 ) -> None:
-    installation.sign_in(window)
-    installation.go(window, lived[1])
+    installation.sign_in(window, at=lived[1])
     outcome = "[aria-labelledby=part-sessions_outcome]"
     window.run("document.querySelector('details.side').open = true")
     window.shown(f"{outcome} .badge.kept")
@@ -48,8 +47,7 @@ def test_promises_are_shown_with_trust_and_an_owner_says_whom_an_agent_reaches(
     installation: Installation, window: Browser, lived: tuple[str, str]
 ) -> None:
     agent, _ = lived
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/memory")
+    installation.sign_in(window, at=f"/agents/{agent}/memory")
     window.click("#tab-memory_peers")
     window.shown("[aria-labelledby=part-memory_promises] .badge.kept")
     window.click("[aria-labelledby=part-memory_known_peers] details summary")
@@ -74,8 +72,7 @@ def test_a_plan_its_zone_and_a_folder(
     installation: Installation, window: Browser, lived: tuple[str, str], tmp_path: Path
 ) -> None:
     agent, _ = lived
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/standing")
+    installation.sign_in(window, at=f"/agents/{agent}/standing")
     window.says("world.bounty")
     window.says("0 8 * * *")
     window.type("#agent-zone", "Asia/Tokyo")
@@ -102,8 +99,7 @@ def test_a_world_is_trusted_up_to_a_limit(
     installation: Installation, window: Browser, lived: tuple[str, str]
 ) -> None:
     agent, _ = lived
-    installation.sign_in(window)
-    installation.go(window, "/settings/worlds")
+    installation.sign_in(window, at="/settings/worlds")
     card = f"[aria-labelledby='world-of-{agent}']"
     window.shown(f"{card} .facts")
     window.says("harbour", card)

@@ -27,8 +27,7 @@ def test_a_file_is_edited_compared_restored_saved_and_deleted(
 ) -> None:
     agent = installation.agent("Writer")
     file(installation, agent, "notes/計画.md", "one\n二\nthree\n".encode())
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/workspace")
+    installation.sign_in(window, at=f"/agents/{agent}/workspace")
     window.click(".entry")
     window.says("二", ".file pre.content")
     window.click(".file .buttons button")
@@ -61,8 +60,7 @@ def test_markdown_is_formatted_and_can_be_read_as_it_is(
     agent = installation.agent("Formatter")
     written = "# 見出し\n\n- **one** ![p](https://leak.example/p.png)\n"
     file(installation, agent, "plan.md", written.encode())
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/workspace?file=plan.md")
+    installation.sign_in(window, at=f"/agents/{agent}/workspace?file=plan.md")
     window.says("one", ".markdown li strong")
     window.says("https://leak.example/p.png", ".markdown li code")
     window.click(".plain")
@@ -79,8 +77,7 @@ def test_the_browser_really_saves_a_file(
     agent = installation.agent("Saver")
     file(installation, agent, "a.bin", b"\xff\x00crab")
     window.devtools("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/workspace?file=a.bin")
+    installation.sign_in(window, at=f"/agents/{agent}/workspace?file=a.bin")
     window.click(".file .buttons > button")
     window.until((folder / "a.bin").exists, "a.bin is there")
     assert (folder / "a.bin").read_bytes() == b"\xff\x00crab"
@@ -92,8 +89,7 @@ def test_what_somebody_else_wrote_meanwhile_is_not_overwritten(
 ) -> None:
     agent = installation.agent("Second")
     file(installation, agent, "a.txt", b"before")
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/workspace?file=a.txt")
+    installation.sign_in(window, at=f"/agents/{agent}/workspace?file=a.txt")
     window.click(".file .buttons button")
     window.run("document.querySelector('.editor').value = 'mine 私の'")
     file(installation, agent, "a.txt", b"theirs")
@@ -112,8 +108,7 @@ def test_hostile_files_stay_text(installation: Installation, window: Browser) ->
         "&lt;img onerror='window.ran=1'&gt;.html",
         "\n".join(HOSTILE).encode(),
     )
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/workspace")
+    installation.sign_in(window, at=f"/agents/{agent}/workspace")
     window.says("&lt;img onerror='window.ran=1'&gt;.html", ".entry")
     window.click(".entry")
     window.says("⟨U+202E⟩esrever", ".file pre.content")
@@ -127,8 +122,7 @@ def test_files_are_listed_by_the_day_of_their_change(
     agent = installation.agent("Diary")
     for name in ("b/new.md", "a/日記.md"):
         file(installation, agent, name, b"x")
-    installation.sign_in(window)
-    installation.go(window, f"/agents/{agent}/workspace")
+    installation.sign_in(window, at=f"/agents/{agent}/workspace")
     installation.choose(window, "#workspace-order", "day")
     window.until(lambda: window.count(".days .entry") == 2, "no two files")
     today = "new Intl.DateTimeFormat(document.documentElement.lang, {dateStyle: 'full'})"

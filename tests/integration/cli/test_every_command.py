@@ -139,9 +139,18 @@ def test_nobody_is_asked_who_may_not_be_and_nothing_is_coloured(place: Place, co
         assert said.code != ExitCode.INTERRUPTED, said.out
 
 
+@pytest.fixture(scope="module")
+def codes() -> dict[str, int]:
+    """How each command ended that was carried out with JSON."""
+    return {}
+
+
 @ALL
-def test_with_json_there_is_nothing_but_json(place: Place, command: str) -> None:
+def test_with_json_there_is_nothing_but_json(
+    place: Place, codes: dict[str, int], command: str
+) -> None:
     said = place.program.run(*place.words(command), "--json")
+    codes[command] = said.code
     check(said)
     for line in said.out.splitlines():
         json.loads(line)
@@ -173,6 +182,8 @@ def test_commands_that_are_kept_short_are_there() -> None:
     assert _SHORTER.keys() <= COMMANDS.keys()
 
 
-def test_most_commands_were_carried_out(place: Place) -> None:
-    codes = [place.program.run(*place.words(command), "--json").code for command in COMMANDS]
-    assert codes.count(0) > len(COMMANDS) / 3, codes
+def test_most_commands_were_carried_out(place: Place, codes: dict[str, int]) -> None:
+    # Alone, this test carries them out itself.
+    for command in COMMANDS.keys() - codes.keys():
+        codes[command] = place.program.run(*place.words(command), "--json").code
+    assert list(codes.values()).count(0) > len(COMMANDS) / 3, codes
