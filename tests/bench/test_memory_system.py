@@ -1,15 +1,13 @@
 """The product's search meets its goals on real conversations, where those are at hand."""
 
 import json
-import os
-import re
-import subprocess
-import sys
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.bench import memory_system
 from tests.soak import SOAK
 
 SHARE = {
@@ -27,48 +25,36 @@ SLACK = 0.015
 
 LEAST_IN_THE_CROWD = 0.82
 
-
-@pytest.fixture(scope="module")
-def folder() -> Path:
-    """Where the sets, the evaluator and the goals are."""
-    given = os.environ.get("OPENCRAB_MEMORY_EVAL")
-    path = Path(given or ROOT.parent / "shared" / "memory-eval")
-    if not (path / "evaluate.py").is_file():
-        pytest.skip(f"no retrieval sets in {str(path)!r}: set OPENCRAB_MEMORY_EVAL to their folder")
-    return path
+# The evaluator leaves it to Python to close its files.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
-def _evaluated(folder: Path, name: str, *options: str, system: str = "make") -> dict[str, float]:
+@cache
+def _evaluated(
+    evaluator: ModuleType, folder: Path, name: str, *, system: str = "make", background: int = 0
+) -> dict[str, float]:
     """The evaluator's measures of one of our systems."""
-    limit = 0 if SOAK else SHARE[name]
-    script = str(folder / "evaluate.py")
-    named = f"tests.bench.memory_system:{system}"
-    ran = subprocess.run(
-        [
-            sys.executable,
-            script,
-            "--system",
-            named,
-            "--sets",
-            name,
-            "--limit",
-            str(limit),
-            *options,
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+    found: dict[str, float]
+    found, _ = evaluator.run_set(
+        getattr(memory_system, system),
+        str(folder / "data"),
+        "public",
+        name,
+        0 if SOAK else SHARE[name],
+        back=background,
     )
-    measured = re.findall(r"(\S+@\d+)=([0-9.]+)", ran.stdout)
-    assert measured, ran.stderr
-    return {measure: float(value) for measure, value in measured}
+    return {measure: found[measure] for measure in evaluator.METRICS}
 
 
 @pytest.mark.parametrize("name", SHARE)
-def test_what_answers_a_question_is_found(folder: Path, name: str) -> None:
-    goals = json.loads((folder / "goals.json").read_text(encoding="utf-8"))[name]
-    measured = _evaluated(folder, name)
+def test_what_answers_a_question_is_found(
+    evaluator: ModuleType, retrieval_sets: Path, name: str
+) -> None:
+    goals = json.loads((retrieval_sets / "goals.json").read_text(encoding="utf-8"))[name]
+    measured = _evaluated(evaluator, retrieval_sets, name)
     slack = SLACK if SHARE[name] and not SOAK else 0.0
     missed = {each: measured[each] for each in goals if measured[each] < goals[each] - slack}
     assert goals
@@ -77,15 +63,19 @@ def test_what_answers_a_question_is_found(folder: Path, name: str) -> None:
 
 @pytest.mark.skipif(not SOAK, reason="minutes of work: `make soak` does it")
 @pytest.mark.timeout(3_600)
-def test_what_answers_a_question_is_found_among_100_000_other_lines(folder: Path) -> None:
-    measured = _evaluated(folder, "asdc_scud_ja", "--background", "100000")
+def test_what_answers_a_question_is_found_among_100_000_other_lines(
+    evaluator: ModuleType, retrieval_sets: Path
+) -> None:
+    measured = _evaluated(evaluator, retrieval_sets, "asdc_scud_ja", background=100_000)
     assert measured["recall@10"] >= LEAST_IN_THE_CROWD
 
 
-def test_what_the_database_does_by_itself_finds_less(folder: Path) -> None:
-    systems = ("unicode61", "trigram", "make")
+def test_what_the_database_does_by_itself_finds_less(
+    evaluator: ModuleType, retrieval_sets: Path
+) -> None:
     words, threes, ours = (
-        _evaluated(folder, "asdc_cond_ja", system=system)["recall@10"] for system in systems
+        _evaluated(evaluator, retrieval_sets, "asdc_cond_ja", system=system)["recall@10"]
+        for system in ("unicode61", "trigram", "make")
     )
     assert words < 0.01
     assert threes < ours - 0.3

@@ -4,8 +4,6 @@ Each shard of a collection scores by its own counts, which moves close rows past
 all questions of a set that does not show, but one of sixty is more than both may be apart.
 """
 
-import importlib.util
-import os
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +12,6 @@ import pytest
 
 from tests.bench.memory_system import make
 from tests.bench.opensearch_system import make_opensearch, make_sharded
-from tests.conftest import ROOT
 from tests.soak import SOAK
 
 SHARE = {"asdc_cond_ja": 100, "locomo_en": 60}
@@ -23,36 +20,15 @@ APART = 0.01
 MEASURES = ("recall@10", "ndcg@10")
 
 
-@pytest.fixture(scope="module")
-def folder() -> Path:
-    """Where the sets and the evaluator are."""
-    given = os.environ.get("OPENCRAB_MEMORY_EVAL")
-    path = Path(given or ROOT.parent / "shared" / "memory-eval")
-    if not (path / "evaluate.py").is_file():
-        pytest.skip(f"no retrieval sets in {str(path)!r}: set OPENCRAB_MEMORY_EVAL to their folder")
-    return path
-
-
-@pytest.fixture(scope="module")
-def evaluator(folder: Path) -> ModuleType:
-    """The evaluator, as a module."""
-    spec = importlib.util.spec_from_file_location("evaluate", folder / "evaluate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 # The evaluator leaves it to Python to close its files.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.timeout(3_600 if SOAK else 120)
 @pytest.mark.parametrize("name", SETS if SOAK else SHARE)
-def test_both_backends_find_as_much(evaluator: ModuleType, folder: Path, name: str) -> None:
+def test_both_backends_find_as_much(evaluator: ModuleType, retrieval_sets: Path, name: str) -> None:
     def measured(system: Any) -> dict[str, float]:
         limit = 0 if SOAK else SHARE[name]
-        found, _ = evaluator.run_set(system, str(folder / "data"), "public", name, limit)
+        found, _ = evaluator.run_set(system, str(retrieval_sets / "data"), "public", name, limit)
         return {each: found[each] for each in MEASURES}
 
     sqlite = measured(make)

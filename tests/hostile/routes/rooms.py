@@ -120,11 +120,12 @@ class Rooms:
         turn = self.newest[-1]
         sink = sink_of(turn)
         self.met.add(sink)
-        for part in (request.system, *map(_words, request.turns), *map(repr, request.actions)):
+        parts = _parts(request)
+        for part in parts:
             if self.word in part:
                 at = part.index(self.word)
                 self.heard.append(Heard(sink, turn.taint, part[max(0, at - 90) : at + 40]))
-        return bool(self.heard) and self.word in _all(request)
+        return bool(self.heard) and self.word in "".join(parts)
 
     def session(self, *agents: str, **more: Any) -> str:
         """A new session."""
@@ -248,8 +249,12 @@ def readings() -> tuple[tuple[str, dict[str, Any]], ...]:
     return (*found, *listed, *searched, *learned)
 
 
-def _all(request: ChatRequest) -> str:
-    return "".join((request.system, *map(_words, request.turns), *map(repr, request.actions)))
+def _parts(request: ChatRequest) -> tuple[str, ...]:
+    return (
+        request.system,
+        *map(_words, request.turns),
+        *(each.as_json for each in request.actions),
+    )
 
 
 def _words(told: Any) -> str:

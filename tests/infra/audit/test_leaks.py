@@ -43,6 +43,14 @@ def test_a_random_value_under_the_name_of_a_secret_is_found(line: str) -> None:
     assert [leak.kind for leak in find_leaks("a.toml", text)] == ["value of high entropy"]
 
 
+@pytest.mark.parametrize("before", ["x = 1\n" * 99, f"digest = '{RANDOM}'; ", "no token ", "a=b="])
+@pytest.mark.parametrize("name", ["the_secret_of_" + "x" * 150, "token"])
+def test_a_random_value_is_found_behind_others(before: str, name: str) -> None:
+    text = f"{before}{name} = '{RANDOM}'\npassword: {RANDOM}\n"
+    found = list(find_leaks("a.toml", text))
+    assert [leak.line for leak in found] == [text.count("\n") - 1, text.count("\n")]
+
+
 @pytest.mark.parametrize(
     "line",
     [

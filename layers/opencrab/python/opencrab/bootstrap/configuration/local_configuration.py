@@ -245,9 +245,8 @@ class LocalConfiguration:
     def _place_of(self, name: str) -> tuple[Path, int]:
         """Return the file and line that set a setting; line 0 if no file does."""
         with suppress(Invalid):
-            for setting in self._local.load({}).values:
-                source = self._local.load({}).values[setting].source
-                file, colon, line = source.rpartition(":")
+            for setting, found in self._local.load({}).values.items():
+                file, colon, line = found.source.rpartition(":")
                 if colon and f"{setting}.".startswith(f"{name}.") and line.isdigit():
                     return Path(file), int(line)
         return self.written, 0
