@@ -55,22 +55,10 @@ def pytest_collection(session: pytest.Session) -> None:
             import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the garbage collector pass over thousands of tests: looking at them takes a sixth.
-
-    A run that only collects leaves behind what hypothesis keeps of Unicode and of the package's
-    constants: in a fresh checkout each worker would find it out for itself, in seven seconds.
-    """
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over thousands of tests: looking at them takes a sixth."""
     gc.collect()
     gc.freeze()
-    if session.config.option.collectonly:
-        _any_text()
-
-
-@hypothesis.given(hypothesis.strategies.text())
-@hypothesis.settings(max_examples=1, database=None)
-def _any_text(text: str) -> None:
-    """Take a text."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
