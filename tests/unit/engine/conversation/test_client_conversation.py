@@ -194,3 +194,27 @@ def test_another_persons_turn_is_quoted_and_not_continued(world: World) -> None:
     (branch,) = others.admit(made, message_of, after=turn)
     assert branch.session_id != turn.session_id
     assert "潮は?" in told(world, branch)[0]
+
+
+@pytest.mark.parametrize(("secret", "then"), [("読んだ言葉", "次は?"), ("words read", "and now?")])
+def test_a_quotation_taints_as_what_it_quotes_does(world: World, secret: str, then: str) -> None:
+    turn, journal = ask(world, "a"), world.runtime.home.journal
+    held = world.claimed(turn)
+    (asked,) = journal.lines(turn.session_id)
+    by_agent = {"speaker_id": "mika", "from_agent": True, "turn_id": turn.id}
+    said = asked.replaced(**by_agent, sequence=0, text=secret, taint=True, message_id=None)
+    ended = held.replaced(status=TurnStatus.COMPLETED, ended_at=world.clock.now())
+    journal.commit(TurnChange(turn=ended, expected=held.sequence, lines=(said,)))
+    others = replace(conversations(world), principal_id="guest")
+    made = others.transcript_after(turn, transcript(then))
+    (branch,) = others.admit(made, message_of, after=turn)
+    (quoted,) = journal.lines(branch.session_id)
+    assert secret in quoted.text
+    assert branch.taint
+    assert quoted.taint
+    # So that whoever forgets the person or the conversation finds it.
+    assert quoted.quotes == (turn.session_id, "owner")
+    # A client's own words are its own: nothing is quoted for it.
+    own = ask(world, "x", secret, then)
+    assert not own.taint
+    assert journal.lines(own.session_id)[0].quotes == ()

@@ -33,11 +33,15 @@ class ClientTranscript(Value):
     """A conversation as its client has it; the user's newest messages are its last lines.
 
     `instructions` is what clients call a system message, `user` their own name for whoever talks.
+    Lines that a session of ours has come with `sources`, the ids of that session and of those whose
+    words they are, and with `taint` if they taint whoever reads them.
     """
 
     lines: tuple[TranscriptLine, ...]
     instructions: str = ""
     user: str = ""
+    sources: tuple[str, ...] = ()
+    taint: bool = False
 
     @property
     def said(self) -> tuple[TranscriptLine, ...]:

@@ -96,7 +96,10 @@ class ClientConversation:
         )
 
     def transcript_after(self, turn: Turn, transcript: ClientTranscript) -> ClientTranscript:
-        """Return a transcript behind the newest lines of a session up to a turn of it."""
+        """Return a transcript behind the newest lines of a session up to a turn of it.
+
+        It says whose words these are and whether they taint, in case they are quoted.
+        """
         journal = self.runtime.home.journal
         last = max(
             (
@@ -109,18 +112,33 @@ class ClientConversation:
             default=turn.trigger_line,
         )
         newest = journal.lines(turn.session_id, before=last + 1, limit=_NEWEST, newest_first=True)
+        heard = [
+            line
+            for line in reversed(newest)
+            if line.kind is LineKind.SPEECH and line.audience is Audience.ALL and not line.is_erased
+        ]
         lines = [
             TranscriptLine(
                 role=TranscriptSpeaker.ASSISTANT if line.from_agent else TranscriptSpeaker.USER,
                 text=line.text,
             )
-            for line in reversed(newest)
-            if line.kind is LineKind.SPEECH and line.audience is Audience.ALL
+            for line in heard
         ]
         if not lines or lines[-1].role is TranscriptSpeaker.USER:
             # The agent chose silence: what it did not answer is not said anew.
             lines.append(TranscriptLine(role=TranscriptSpeaker.ASSISTANT, text=""))
-        return transcript.replaced(lines=(*lines, *transcript.lines))
+        agent_id = self.agent.agent.id
+        named = [
+            each
+            for line in heard
+            if line.speaker_id != agent_id
+            for each in (line.speaker_id, *line.quotes)
+        ]
+        return transcript.replaced(
+            lines=(*lines, *transcript.lines),
+            sources=tuple(dict.fromkeys((turn.session_id, *named))),
+            taint=any(line.taints_reader(agent_id) for line in heard),
+        )
 
     def expect_repeat(self, transcript: ClientTranscript) -> None:
         """Note that the client of a transcript was told to ask again for the answer."""
@@ -260,8 +278,14 @@ class ClientConversation:
             )
         else:
             session = runtime.home.sessions.get(request.session_id)
+        message = message_of(session, request.source_id, text)
+        if not request.opens:
+            return admit_turns_of_message(runtime, request.session_id, message)
         return admit_turns_of_message(
-            runtime, request.session_id, message_of(session, request.source_id, text)
+            runtime,
+            request.session_id,
+            message.quoting(transcript.sources),
+            taint=transcript.taint,
         )
 
     def _stored(self, request_id: str) -> Document | None:
