@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opencrab.domain.errors import Invalid
+from opencrab.domain.mcp.text import DESCRIPTION, has_hidden_mcp_text, visible_mcp_text
 
 SCHEMA_BYTES = 16 * 1024
 """The largest schema of one tool's arguments, in bytes of JSON."""
@@ -30,9 +31,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def mcp_argument_schema(schema: object) -> dict[str, Any]:
-    """Return a tool's schema without references and rare keywords.
+    """Return a tool's schema without references, rare keywords and what people would not see.
 
-    Raises Invalid for one that describes no object, or is too large or nested too deeply.
+    Raises Invalid for one that describes no object, is too large, or has invisible names.
     """
     if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
         raise Invalid("the schema of its arguments describes no object")
@@ -44,7 +45,11 @@ def mcp_argument_schema(schema: object) -> dict[str, Any]:
     required = found.get("required", [])
     if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
         raise Invalid("the schema of its arguments lists no names as required")
-    size = len(json.dumps(found, ensure_ascii=False).encode())
+    told = json.dumps(found, ensure_ascii=False)
+    if has_hidden_mcp_text(told):
+        # A call needs names and choices as they are, and people would not see what they say.
+        raise Invalid("the schema of its arguments has invisible characters in names or values")
+    size = len(told.encode())
     if size > SCHEMA_BYTES:
         raise Invalid(
             f"the schema of its arguments takes {size} bytes, at most {SCHEMA_BYTES} are read"
@@ -84,7 +89,11 @@ def _fits(rule: Mapping[str, Any], value: object) -> bool:
         return True
     if isinstance(value, bool):
         return "boolean" in kinds
-    known = [kind for kind in kinds if kind in _TYPES]
+    known = [kind for kind in kinds if isinstance(kind, str) and kind in _TYPES]
+    if value is None and rule.get("nullable") is True:
+        return True
+    if isinstance(value, float) and value.is_integer() and "integer" in known:
+        return True
     return not known or any(isinstance(value, _TYPES[kind]) for kind in known)
 
 
@@ -127,6 +136,8 @@ class _Reading:
             return [self.plain(each, depth) for each in value]
         if key == "items" or (key == "additionalProperties" and isinstance(value, Mapping)):
             return self.plain(value, depth)
+        if key == "description":
+            value = visible_mcp_text(str(value), DESCRIPTION)
         return value
 
 
