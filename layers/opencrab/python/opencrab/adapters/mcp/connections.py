@@ -64,19 +64,17 @@ class McpConnections:
         self, server: McpServer, tool: str, fingerprint: str, arguments: Mapping[str, Any]
     ) -> McpAnswer:
         place, deadline = self._place(server), self._deadline(server)
-        try:
-            listed = place.known(deadline).get(tool)
-        except McpUnavailable as error:
-            # What was sent is not the call.
-            raise McpUnavailable(error.message, cure=error.cure) from None
-        if listed != fingerprint:
-            what = "no longer has the tool" if listed is None else "has changed the tool"
-            raise Refused(
-                f"the MCP server {server.name} {what} {tool}; nothing was sent",
-                cure="its owner must look at it first, with `opencrab mcp list`",
-            )
         given = {"name": tool, "arguments": dict(arguments)}
-        result = place.request("tools/call", given, deadline)
+
+        def once() -> dict[str, Any]:
+            connection = _verified_connection(place, tool, fingerprint, deadline)
+            return connection.request("tools/call", given, deadline)
+
+        try:
+            result = once()
+        except McpSessionEnded:
+            # A server that starts again may be another release of it, so all is checked again.
+            result = once()
         return _answer(result, server.max_result_kb * _KIBIBYTE)
 
     def changed_tools(self, server: McpServer, fingerprints: Mapping[str, str]) -> frozenset[str]:
@@ -152,9 +150,8 @@ class _Place:
         finally:
             self._lock.release()
 
-    def known(self, deadline: float) -> Mapping[str, str]:
+    def known(self, connection: McpConnection, deadline: float) -> Mapping[str, str]:
         """Return the fingerprints of the server's tools, asked for again at times."""
-        connection = self.connection(deadline)
         is_old = monotonic() - self._listed_at >= _LISTED_SECONDS
         if is_old or connection.tools_changed:
             self.listed(deadline)
@@ -191,6 +188,29 @@ class _Place:
                 cure="use another release of it",
             )
         connection.notify("notifications/initialized", deadline)
+
+
+def _verified_connection(
+    place: _Place, tool: str, fingerprint: str, deadline: float
+) -> McpConnection:
+    """Return the connection on which the server describes a tool as it was trusted."""
+    try:
+        for _ in range(2):
+            connection = place.connection(deadline)
+            listed = place.known(connection, deadline).get(tool)
+            if connection.is_open:
+                break
+            # It ended meanwhile, and the tools were listed on another one.
+    except McpUnavailable as error:
+        # What was sent is not the call.
+        raise McpUnavailable(error.message, cure=error.cure) from None
+    if listed != fingerprint:
+        what = "no longer has the tool" if listed is None else "has changed the tool"
+        raise Refused(
+            f"the MCP server {place.server.name} {what} {tool}; nothing was sent",
+            cure=f"its owner must look at it first, with `opencrab mcp test {place.server.name}`",
+        )
+    return connection
 
 
 def _answer(result: Mapping[str, Any], most: int) -> McpAnswer:
