@@ -112,6 +112,27 @@ def test_rules_that_servers_write_are_understood(
     assert find_mcp_argument_problem(schema, {"x": value}) == told
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"type": ["x"]},
+        {"type": []},
+        {"type": {"a": 1}},
+        {"enum": []},
+        {"enum": "ab"},
+        {"required": [1]},
+        {"format": 5},
+        {"nullable": "yes"},
+        {"additionalProperties": "no"},
+        {"anyOf": 5},
+    ],
+)
+def test_what_providers_would_refuse_is_left_out(rule: dict[str, Any]) -> None:
+    sound = {"type": ["string", "null"], "enum": ["里"]}
+    found = mcp_argument_schema({"properties": {"x": rule, "y": sound}, **rule, "type": "object"})
+    assert found == {"type": "object", "properties": {"x": {}, "y": sound}}
+
+
 HIDDEN = "\u202e\U000e0041"
 
 

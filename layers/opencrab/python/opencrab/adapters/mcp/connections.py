@@ -3,7 +3,7 @@
 import atexit
 import json
 from collections.abc import Callable, Mapping
-from threading import Lock
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any, Protocol
 
@@ -88,11 +88,14 @@ class McpConnections:
         )
 
     def close(self) -> None:
-        """End all connections."""
+        """End all connections, all at once: a server that does not end takes seconds."""
         with self._lock:
             places, self._places = list(self._places.values()), {}
-        for place in places:
-            place.close()
+        ending = [Thread(target=place.close, daemon=True) for place in places]
+        for each in ending:
+            each.start()
+        for each in ending:
+            each.join()
 
     def _deadline(self, server: McpServer) -> float:
         return self._clock() + server.timeout_seconds
@@ -194,13 +197,16 @@ def _verified_connection(
     place: _Place, tool: str, fingerprint: str, deadline: float
 ) -> McpConnection:
     """Return the connection on which the server describes a tool as it was trusted."""
+
+    def look() -> tuple[McpConnection, str | None]:
+        connection = place.connection(deadline)
+        return connection, place.known(connection, deadline).get(tool)
+
     try:
-        for _ in range(2):
-            connection = place.connection(deadline)
-            listed = place.known(connection, deadline).get(tool)
-            if connection.is_open:
-                break
+        connection, listed = look()
+        if not connection.is_open:
             # It ended meanwhile, and the tools were listed on another one.
+            connection, listed = look()
     except McpUnavailable as error:
         # What was sent is not the call.
         raise McpUnavailable(error.message, cure=error.cure) from None

@@ -1,7 +1,7 @@
 """JSON Schemas of an MCP tool's arguments: made small and safe, and compared with a call."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from opencrab.domain.errors import Invalid
@@ -30,6 +30,26 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _are_types(value: object) -> bool:
+    named = [value] if isinstance(value, str) else value
+    return isinstance(named, list) and bool(named) and all(each in tuple(_TYPES) for each in named)
+
+
+_VALID: Mapping[str, Callable[[object], bool]] = {
+    "type": _are_types,
+    "enum": lambda value: isinstance(value, list) and bool(value),
+    "required": _are_texts,
+    "format": lambda value: isinstance(value, str),
+    "nullable": lambda value: isinstance(value, bool),
+    "additionalProperties": lambda value: isinstance(value, bool),
+}
+"""What a keyword may say: providers refuse a whole request for one that says anything else."""
+
+
 def mcp_argument_schema(schema: object) -> dict[str, Any]:
     """Return a tool's schema without references, rare keywords and what people would not see.
 
@@ -42,9 +62,6 @@ def mcp_argument_schema(schema: object) -> dict[str, Any]:
     found = _Reading(schema).plain(schema)
     found["type"] = "object"
     found.setdefault("properties", {})
-    required = found.get("required", [])
-    if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
-        raise Invalid("the schema of its arguments lists no names as required")
     told = json.dumps(found, ensure_ascii=False)
     if has_hidden_mcp_text(told):
         # A call needs names and choices as they are, and people would not see what they say.
@@ -138,7 +155,7 @@ class _Reading:
             return self.plain(value, depth)
         if key == "description":
             value = visible_mcp_text(str(value), DESCRIPTION)
-        return value
+        return value if key not in _VALID or _VALID[key](value) else None
 
 
 def _definition(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
