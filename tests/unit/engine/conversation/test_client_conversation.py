@@ -218,3 +218,33 @@ def test_a_quotation_taints_as_what_it_quotes_does(world: World, secret: str, th
     own = ask(world, "x", secret, then)
     assert not own.taint
     assert journal.lines(own.session_id)[0].quotes == ()
+
+
+def test_a_key_stands_for_one_response_before_it(world: World) -> None:
+    def after(turn: Turn, key: str | None = "k") -> Turn:
+        made = conversations(world).transcript_after(turn, transcript("go on"))
+        return conversations(world).admit(made, message_of, key=key, after=turn)[0]
+
+    first, other = answered(world, "潮は?"), answered(world, "tide?")
+    turn = after(first)
+    end(world, turn)
+    assert after(first).id == turn.id
+    with pytest.raises(Conflict):
+        after(other)
+
+
+def test_a_repeat_after_a_response_that_went_on_is_the_same_request(world: World) -> None:
+    turn, journal = ask(world, "a"), world.runtime.home.journal
+
+    def go_on() -> Turn:
+        made = conversations(world).transcript_after(turn, transcript("次は?"))
+        return conversations(world).admit(made, message_of, after=turn)[0]
+
+    asked = go_on()
+    held = world.claimed(turn)
+    (first, *_) = journal.lines(turn.session_id)
+    by_agent = {"speaker_id": "mika", "from_agent": True, "turn_id": turn.id}
+    said = first.replaced(**by_agent, sequence=0, text="遅れた返事", message_id=None)
+    ended = held.replaced(status=TurnStatus.COMPLETED, ended_at=world.clock.now())
+    journal.commit(TurnChange(turn=ended, expected=held.sequence, lines=(said,)))
+    assert go_on().id == asked.id

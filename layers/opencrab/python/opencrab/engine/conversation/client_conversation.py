@@ -81,6 +81,7 @@ class ClientConversation:
         for _ in range(_TRIES):
             stored = self._stored(by_key or by_words)
             if stored is not None:
+                _require_same_request(stored, by_words)
                 turns = self._repeated(stored, transcript, message_of, by_key)
                 if turns:
                     return turns
@@ -136,6 +137,8 @@ class ClientConversation:
         ]
         return transcript.replaced(
             lines=(*lines, *transcript.lines),
+            after=turn.id,
+            quoted=len(lines),
             sources=tuple(dict.fromkeys((turn.session_id, *named))),
             taint=any(line.taints_reader(agent_id) for line in heard),
         )
@@ -300,6 +303,16 @@ class ClientConversation:
                 ).replaced(version=1 if stored is None else stored.version + 1)
                 for request_id, stored in known.items()
             )
+        )
+
+
+def _require_same_request(stored: Document, by_words: str) -> None:
+    """Raise Conflict if a request that was found by its key is another one."""
+    if not stored.read(ClientRequest).source_id.startswith(by_words):
+        raise Conflict(
+            "this Idempotency-Key was already used for another request",
+            field="Idempotency-Key",
+            cure="use a new key for a new request",
         )
 
 
