@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 _SECTION = "mcp.servers"
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
+_HEADER = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*"
 _AWS_SECONDS = 60.0
 """The longest call on AWS, where another worker takes a turn that gives no sign for longer."""
 
@@ -89,7 +89,7 @@ def _problem(server: "McpServer", missing: str, *, is_local: bool) -> tuple[str,
         f"the MCP server {server.name}", f"{field}.url", names=("url", "headers")
     ).validate(server.url.partition("?")[0])
     for name, value in server.headers.items():
-        if not _HEADER.fullmatch(f"{name}:{value}"):
+        if not re.fullmatch(_HEADER, f"{name}:{value}"):
             why = f"the header {name} has characters that no header may have"
             return why, f"correct {field}.headers.{name}, or the variable that it names"
     return "", ""
