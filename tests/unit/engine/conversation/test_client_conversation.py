@@ -17,6 +17,7 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Conflict, TooLarge, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.conversation.client_conversation import ClientConversation
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.turn.journal import TurnChange
 from tests.unit.engine.known_world import World
 
@@ -248,3 +249,19 @@ def test_a_repeat_after_a_response_that_went_on_is_the_same_request(world: World
     ended = held.replaced(status=TurnStatus.COMPLETED, ended_at=world.clock.now())
     journal.commit(TurnChange(turn=ended, expected=held.sequence, lines=(said,)))
     assert go_on().id == asked.id
+
+
+def test_a_quotation_names_all_whom_it_quotes(world: World) -> None:
+    opened = answered(world, "始め")
+    for place in range(60):
+        person = f"person-{place}-{'x' * 50}"
+        said = message_of(world.runtime.home.sessions.get(opened.session_id), f"s{place}", "うん")
+        said = said.replaced(principal_id=person, sender=Sender(id=person, name="人"))
+        (turn,) = admit_turns_of_message(world.runtime, opened.session_id, said)
+    made = conversations(world).transcript_after(turn, transcript("次は?"))
+    assert len(made.earlier) == 51
+    (branch,) = conversations(world).admit(made, message_of, after=turn)
+    (line,) = world.runtime.home.journal.lines(branch.session_id)
+    assert line.quotes == made.sources
+    assert len(line.quotes) == 51
+    assert line.text.count("うん") == 50

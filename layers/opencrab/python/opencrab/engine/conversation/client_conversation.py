@@ -6,7 +6,7 @@ own, whose first message repeats the conversation as the client has it. All of i
 client's user: what a transcript calls the assistant may be made up.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,7 +20,7 @@ from opencrab.domain.conversation.client_transcript import (
     TranscriptLine,
     TranscriptSpeaker,
 )
-from opencrab.domain.conversation.message import Audience, LineKind, Message
+from opencrab.domain.conversation.message import Audience, Line, LineKind, Message
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, TooLarge
@@ -37,6 +37,9 @@ KEPT = timedelta(days=90)
 
 _NEWEST = 64
 """How many lines of a session are read to find the newest one of a person."""
+
+_PEOPLE = 50
+"""The most people that a message may quote: all are named in it, so that each can be forgotten."""
 
 _TRIES = 4
 _ROOM = 1_000
@@ -113,11 +116,7 @@ class ClientConversation:
             default=turn.trigger_line,
         )
         newest = journal.lines(turn.session_id, before=last + 1, limit=_NEWEST, newest_first=True)
-        heard = [
-            line
-            for line in reversed(newest)
-            if line.kind is LineKind.SPEECH and line.audience is Audience.ALL and not line.is_erased
-        ]
+        heard = _quotable(newest)
         lines = [
             TranscriptLine(
                 role=TranscriptSpeaker.ASSISTANT if line.from_agent else TranscriptSpeaker.USER,
@@ -304,6 +303,18 @@ class ClientConversation:
                 for request_id, stored in known.items()
             )
         )
+
+
+def _quotable(newest: Iterable[Line]) -> list[Line]:
+    """Return those lines that all of a session hear, oldest first, of at most `_PEOPLE` people."""
+    kept, people = list[Line](), set[str]()
+    for line in newest:
+        if line.kind is LineKind.SPEECH and line.audience is Audience.ALL and not line.is_erased:
+            people.update((line.speaker_id, *line.quotes))
+            if len(people) > _PEOPLE:
+                break
+            kept.append(line)
+    return kept[::-1]
 
 
 def _require_same_request(stored: Document, by_words: str) -> None:
