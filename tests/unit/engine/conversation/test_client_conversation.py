@@ -252,7 +252,7 @@ def test_a_repeat_after_a_response_that_went_on_is_the_same_request(world: World
 
 
 def test_a_quotation_names_all_whom_it_quotes(world: World) -> None:
-    opened = answered(world, "始め")
+    opened = turn = answered(world, "始め")
     for place in range(60):
         person = f"person-{place}-{'x' * 50}"
         said = message_of(world.runtime.home.sessions.get(opened.session_id), f"s{place}", "うん")
