@@ -9,6 +9,7 @@ import pytest
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.remembering import remembering, texts
+from tests.integration.rest.test_openai import ask
 
 SECRET = "美香の誕生日は三月三日です。"
 
@@ -150,3 +151,34 @@ def test_what_a_running_turn_would_write_again_is_not_forgotten_yet(house: House
     assert "not ended" in found["detail"]
     house.work()
     assert house.made(place(agent), {"scope": "session", "id": session})["done"] is True
+
+
+@pytest.mark.parametrize("scope", ["session", "person"])
+@pytest.mark.parametrize(
+    ("secret", "then"),
+    [(SECRET, "それはいつ？"), ("My sister moved to Sapporo in the spring.", "Where to?")],
+)
+def test_what_a_response_quoted_is_forgotten_with_its_source(
+    house: House, scope: str, secret: str, then: str
+) -> None:
+    agent = house.agent()
+
+    def respond(said: str, key: str, **more: Any) -> dict[str, Any]:
+        body = {"model": agent, "input": said, "background": True, **more}
+        answer = ask(house, "/v1/responses", body, Authorization=f"Bearer {key}")
+        assert answer.status_code == 200, answer.text
+        house.script(ScriptedAnswer(text="わかりました。"))
+        house.work()
+        return {**answer.json(), "session": answer.headers["X-OpenCrab-Session"]}
+
+    first = respond(secret, house.chat)
+    branch = respond(then, house.owner, previous_response_id=first["id"])
+    assert secret in house.lines(branch["session"])[0]
+    speaker = house.got(f"/sessions/{first['session']}/messages")["items"][0]["speaker_id"]
+    wish = {"scope": scope, "id": first["session"] if scope == "session" else speaker}
+    assert house.made(place(agent), wish)["done"]
+    assert not any(secret in line for line in house.lines(branch["session"]))
+    assert not any(secret in line for line in house.lines(first["session"]))
+    # What is left of it cannot be quoted again.
+    later = respond("?", house.owner, previous_response_id=first["id"])
+    assert not any(secret in line for line in house.lines(later["session"]))

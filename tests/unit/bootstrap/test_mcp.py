@@ -53,6 +53,40 @@ def test_a_server_that_lacks_a_variable_is_named_and_not_used() -> None:
     assert found.cure == "set ADDRESS, or store it as a secret"
 
 
+def test_a_secret_may_end_with_a_line_break() -> None:
+    web = {"url": "https://example.org/mcp", "headers.Authorization": "Bearer ${TOKEN}"}
+    (found,) = configured_mcp_servers(configured({"TOKEN": f"{SECRET}\n"}, web=web), is_local=True)
+    assert found.headers == {"Authorization": f"Bearer {SECRET}"}
+    assert found.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("header", "secret"), [("Authorization", f"{SECRET}\nX: 1"), ("認証", SECRET), ("X y", SECRET)]
+)
+def test_a_header_that_cannot_be_sent_is_named_without_its_secret(header: str, secret: str) -> None:
+    web = {"url": "https://example.org/mcp", f"headers.{header}": "${TOKEN}"}
+    (found,) = configured_mcp_servers(configured({"TOKEN": secret}, web=web), is_local=True)
+    assert found.problem == f"the header {header} has characters that no header may have"
+    assert f"mcp.servers.web.headers.{header}" in found.cure
+    assert SECRET not in found.problem + found.cure
+
+
+@pytest.mark.parametrize(
+    ("url", "told", "cure"),
+    [
+        ("https://me:pw@example.org/mcp", "the url of the MCP server web", "correct url"),
+        ("http://example.org/mcp", "must use https", "correct url"),
+    ],
+)
+def test_a_wrong_address_is_told_by_the_name_of_its_setting(url: str, told: str, cure: str) -> None:
+    with pytest.raises(Invalid, match=told) as caught:
+        configured_mcp_servers(configured(web={"url": url}), is_local=True)
+    assert caught.value.field == "mcp.servers.web.url"
+    assert cure in str(caught.value.cure)
+    assert "base_url" not in f"{caught.value.message}{caught.value.cure}"
+    assert "api_key" not in caught.value.message
+
+
 class Stored:
     """Secrets that tell who asked for what."""
 

@@ -96,6 +96,7 @@ def _called(mode: str, number: Any, params: Message) -> Iterator[str]:
 _SAID: dict[str, Callable[[Any], tuple[str, ...]]] = {
     "big": lambda number: (_text(number, "蟹" * 17_000_000),),
     "long": lambda number: (_text(number, "蟹" * 200_000),),
+    "half": lambda number: (_text(number, "HALF").replace("HALF", r"蟹\ud800\u0041"),),
     "garbage": lambda number: (
         *("{", "[]", "null", '{"jsonrpc": 5}', '"x"', "[" * 100_000),
         _line({"id": number}),

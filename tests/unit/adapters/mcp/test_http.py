@@ -151,6 +151,13 @@ def test_tools_are_listed_and_called(
     assert bool(refused) is streams
 
 
+def test_an_address_in_another_script_is_encoded(client: McpConnections, tmp_path: Path) -> None:
+    with serving("good", tmp_path) as place:
+        place.url = place.url.replace("/mcp", "/蟹/mcp")
+        assert call(client, at(place)).text == "合計 3"
+    assert {path for _, path, _ in place.got} == {"/%E8%9F%B9/mcp?tenant=kani"}
+
+
 def test_a_session_that_the_server_forgot_is_opened_again(
     client: McpConnections, tmp_path: Path
 ) -> None:
@@ -160,6 +167,21 @@ def test_a_session_that_the_server_forgot_is_opened_again(
         assert call(client, at(place)).text == "合計 3"
         assert place.sessions == 2
     assert place.book() == 2
+
+
+def test_a_tool_that_changed_with_a_new_session_is_not_called(
+    client: McpConnections, tmp_path: Path
+) -> None:
+    with serving("good", tmp_path) as place:
+        server = at(place)
+        (add, *_) = client.tools(server)
+        # The server starts again, as another release of it.
+        place.current = "forgotten"
+        (tmp_path / "book.rug").touch()
+        with pytest.raises(Refused, match="has changed the tool add; nothing was sent"):
+            client.call(server, "add", add.fingerprint, {"a": 1, "b": 2})
+        assert place.sessions == 2
+    assert place.book() == 0
 
 
 @pytest.mark.parametrize(

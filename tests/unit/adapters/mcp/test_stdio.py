@@ -129,6 +129,10 @@ def test_a_long_result_is_cut_at_a_character(client: McpConnections, tmp_path: P
     assert len(answer.text.encode()) < 4_200
 
 
+def test_words_that_have_no_utf8_are_replaced(client: McpConnections, tmp_path: Path) -> None:
+    assert call(client, serving("half", tmp_path)).text == "蟹\ufffdA"
+
+
 def test_sampling_elicitation_and_roots_are_refused(client: McpConnections, tmp_path: Path) -> None:
     assert call(client, serving("asks", tmp_path)).text == "合計 3"
     said = [json.loads(line) for line in (tmp_path / "book.asked").read_text().splitlines()]

@@ -92,3 +92,70 @@ def test_arguments_are_compared_with_a_schema(given: dict[str, Any], told: str |
     assert find_mcp_argument_problem(closed, {"unit": "km", "x": 1}) == (
         "x is no argument; there are: unit, far"
     )
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "told"),
+    [
+        ({"type": [["x"], {"y": 1}, "string"]}, "里", None),
+        ({"type": [["x"]]}, 1, None),
+        ({"type": "string", "nullable": True}, None, None),
+        ({"type": "string"}, None, 'x must be {"type": "string"}'),
+        ({"type": "integer"}, 3.0, None),
+        ({"type": "integer"}, 3.5, 'x must be {"type": "integer"}'),
+    ],
+)
+def test_rules_that_servers_write_are_understood(
+    rule: dict[str, Any], value: object, told: str | None
+) -> None:
+    schema = mcp_argument_schema({"properties": {"x": rule}})
+    assert find_mcp_argument_problem(schema, {"x": value}) == told
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"type": ["x"]},
+        {"type": []},
+        {"type": {"a": 1}},
+        {"enum": []},
+        {"enum": "ab"},
+        {"required": [1]},
+        {"format": 5},
+        {"nullable": "yes"},
+        {"additionalProperties": "no"},
+        {"anyOf": 5},
+    ],
+)
+def test_what_providers_would_refuse_is_left_out(rule: dict[str, Any]) -> None:
+    sound = {"type": ["string", "null"], "enum": ["里"]}
+    found = mcp_argument_schema({"properties": {"x": rule, "y": sound}, **rule, "type": "object"})
+    assert found == {"type": "object", "properties": {"x": {}, "y": sound}}
+
+
+HIDDEN = "\u202e\U000e0041"
+
+
+def test_a_schema_tells_models_only_what_people_see() -> None:
+    said = {"type": "string", "description": f"場所{HIDDEN}\nof the file"}
+    found = McpTool.of({"name": "a", "inputSchema": {"properties": {"at": said}}})
+    assert found.parameters["properties"]["at"]["description"] == "場所 of the file"
+    long = McpTool.of(
+        {"name": "a", "inputSchema": {"properties": {"at": {"description": "潮" * 2_000}}}}
+    )
+    assert len(long.parameters["properties"]["at"]["description"]) == 1_000
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {f"at{HIDDEN}": {}},
+        {"at": {"enum": [f"a{HIDDEN}"]}},
+        {"at": {"default": {"deep": [HIDDEN]}}},
+        {"at": {"items": {"properties": {"x": {"const": HIDDEN}}}}},
+    ],
+)
+def test_hidden_names_and_values_make_a_tool_unusable(properties: dict[str, Any]) -> None:
+    found = McpTool.of({"name": "a", "inputSchema": {"properties": properties}})
+    assert "invisible characters" in found.problem
+    assert found.parameters == {}

@@ -17,6 +17,7 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Conflict, TooLarge, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.conversation.client_conversation import ClientConversation
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.turn.journal import TurnChange
 from tests.unit.engine.known_world import World
 
@@ -194,3 +195,73 @@ def test_another_persons_turn_is_quoted_and_not_continued(world: World) -> None:
     (branch,) = others.admit(made, message_of, after=turn)
     assert branch.session_id != turn.session_id
     assert "潮は?" in told(world, branch)[0]
+
+
+@pytest.mark.parametrize(("secret", "then"), [("読んだ言葉", "次は?"), ("words read", "and now?")])
+def test_a_quotation_taints_as_what_it_quotes_does(world: World, secret: str, then: str) -> None:
+    turn, journal = ask(world, "a"), world.runtime.home.journal
+    held = world.claimed(turn)
+    (asked,) = journal.lines(turn.session_id)
+    by_agent = {"speaker_id": "mika", "from_agent": True, "turn_id": turn.id}
+    said = asked.replaced(**by_agent, sequence=0, text=secret, taint=True, message_id=None)
+    ended = held.replaced(status=TurnStatus.COMPLETED, ended_at=world.clock.now())
+    journal.commit(TurnChange(turn=ended, expected=held.sequence, lines=(said,)))
+    others = replace(conversations(world), principal_id="guest")
+    made = others.transcript_after(turn, transcript(then))
+    (branch,) = others.admit(made, message_of, after=turn)
+    (quoted,) = journal.lines(branch.session_id)
+    assert secret in quoted.text
+    assert branch.taint
+    assert quoted.taint
+    # So that whoever forgets the person or the conversation finds it.
+    assert quoted.quotes == (turn.session_id, "owner")
+    # A client's own words are its own: nothing is quoted for it.
+    own = ask(world, "x", secret, then)
+    assert not own.taint
+    assert journal.lines(own.session_id)[0].quotes == ()
+
+
+def test_a_key_stands_for_one_response_before_it(world: World) -> None:
+    def after(turn: Turn, key: str | None = "k") -> Turn:
+        made = conversations(world).transcript_after(turn, transcript("go on"))
+        return conversations(world).admit(made, message_of, key=key, after=turn)[0]
+
+    first, other = answered(world, "潮は?"), answered(world, "tide?")
+    turn = after(first)
+    end(world, turn)
+    assert after(first).id == turn.id
+    with pytest.raises(Conflict):
+        after(other)
+
+
+def test_a_repeat_after_a_response_that_went_on_is_the_same_request(world: World) -> None:
+    turn, journal = ask(world, "a"), world.runtime.home.journal
+
+    def go_on() -> Turn:
+        made = conversations(world).transcript_after(turn, transcript("次は?"))
+        return conversations(world).admit(made, message_of, after=turn)[0]
+
+    asked = go_on()
+    held = world.claimed(turn)
+    (first, *_) = journal.lines(turn.session_id)
+    by_agent = {"speaker_id": "mika", "from_agent": True, "turn_id": turn.id}
+    said = first.replaced(**by_agent, sequence=0, text="遅れた返事", message_id=None)
+    ended = held.replaced(status=TurnStatus.COMPLETED, ended_at=world.clock.now())
+    journal.commit(TurnChange(turn=ended, expected=held.sequence, lines=(said,)))
+    assert go_on().id == asked.id
+
+
+def test_a_quotation_names_all_whom_it_quotes(world: World) -> None:
+    opened = turn = answered(world, "始め")
+    for place in range(60):
+        person = f"person-{place}-{'x' * 50}"
+        said = message_of(world.runtime.home.sessions.get(opened.session_id), f"s{place}", "うん")
+        said = said.replaced(principal_id=person, sender=Sender(id=person, name="人"))
+        (turn,) = admit_turns_of_message(world.runtime, opened.session_id, said)
+    made = conversations(world).transcript_after(turn, transcript("次は?"))
+    assert len(made.earlier) == 51
+    (branch,) = conversations(world).admit(made, message_of, after=turn)
+    (line,) = world.runtime.home.journal.lines(branch.session_id)
+    assert line.quotes == made.sources
+    assert len(line.quotes) == 51
+    assert line.text.count("うん") == 50

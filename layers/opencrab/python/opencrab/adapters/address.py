@@ -39,7 +39,7 @@ _NOT_PUBLIC = tuple(
 _LONGEST_NAME = 253
 _NAME = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*\.?", re.IGNORECASE)
 _PLACE = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]*)?", re.IGNORECASE)
-_CORRECT = "correct base_url, as in https://api.example.com/v1"
+_CORRECT = "correct {}, as in https://api.example.com/v1"
 _PUNYCODE = (
     "use letters a to z, digits, '-' and '.', or an IPv6 address in brackets; "
     "write a name in another script in punycode, as in xn--r8jz45g.jp"
@@ -55,11 +55,15 @@ class BaseUrlRules:
     Args:
         whose: The owner of the URL, as error messages name it.
         field: The setting that holds the URL.
+        names: Its name, and that of the setting beside it that holds the key.
     """
 
-    def __init__(self, whose: str, field: str) -> None:
+    def __init__(
+        self, whose: str, field: str, names: tuple[str, str] = ("base_url", "api_key")
+    ) -> None:
         self._whose = whose
         self._field = field
+        self._name, self._key = names
 
     def validate(self, url: str) -> str:
         """Return the base URL without a trailing slash; raise Invalid if it is unsafe.
@@ -73,7 +77,7 @@ class BaseUrlRules:
         if parts.scheme not in {"http", "https"} or not host:
             raise self._invalid("must begin with http:// or https:// and have a host")
         if "@" in parts.netloc:
-            raise self._invalid("must not contain a user name or password: use api_key")
+            raise self._invalid(f"must not contain a user name or password: use {self._key}")
         if parts.query or parts.fragment:
             raise self._invalid("must end with its path: remove '?' and '#'")
         if not _is_plain(parts.netloc):
@@ -106,9 +110,9 @@ class BaseUrlRules:
 
     def _invalid(self, problem: str, cure: str = _CORRECT) -> Invalid:
         return Invalid(
-            f"the base_url of {self._whose} {problem}",
+            f"the {self._name} of {self._whose} {problem}",
             field=self._field,
-            cure=cure,
+            cure=cure.format(self._name),
         )
 
 

@@ -1,6 +1,7 @@
 """MCP servers from the settings; their client is loaded with the first server of the settings."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 _SECTION = "mcp.servers"
+_HEADER = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*"
 _AWS_SECONDS = 60.0
 """The longest call on AWS, where another worker takes a turn that gives no sign for longer."""
 
@@ -65,6 +67,9 @@ def _server(name: str, values: Mapping[str, Any], missing: str, *, is_local: boo
             field=field,
             cure=f'write {field}.command = "npx" or {field}.url = "https://…"',
         )
+    # Secrets that come from files end with a line break.
+    stripped = {key: value.strip() for key, value in server.headers.items()}
+    server = server.replaced(headers=stripped)
     problem, cure = _problem(server, missing, is_local=is_local)
     most = server.timeout_seconds if is_local else _AWS_SECONDS
     seconds = min(server.timeout_seconds, most)
@@ -79,9 +84,14 @@ def _problem(server: "McpServer", missing: str, *, is_local: bool) -> tuple[str,
     if server.command:
         why = "" if is_local else "on AWS no commands are run"
         return why, "give it a url, or run OpenCrab on your own computer"
-    BaseUrlRules(f"the MCP server {server.name}", f"{_SECTION}.{server.name}.url").validate(
-        server.url.partition("?")[0]
-    )
+    field = f"{_SECTION}.{server.name}"
+    BaseUrlRules(
+        f"the MCP server {server.name}", f"{field}.url", names=("url", "headers")
+    ).validate(server.url.partition("?")[0])
+    for name, value in server.headers.items():
+        if not re.fullmatch(_HEADER, f"{name}:{value}"):
+            why = f"the header {name} has characters that no header may have"
+            return why, f"correct {field}.headers.{name}, or the variable that it names"
     return "", ""
 
 

@@ -3,7 +3,7 @@
 import atexit
 import json
 from collections.abc import Callable, Mapping
-from threading import Lock
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any, Protocol
 
@@ -64,19 +64,17 @@ class McpConnections:
         self, server: McpServer, tool: str, fingerprint: str, arguments: Mapping[str, Any]
     ) -> McpAnswer:
         place, deadline = self._place(server), self._deadline(server)
-        try:
-            listed = place.known(deadline).get(tool)
-        except McpUnavailable as error:
-            # What was sent is not the call.
-            raise McpUnavailable(error.message, cure=error.cure) from None
-        if listed != fingerprint:
-            what = "no longer has the tool" if listed is None else "has changed the tool"
-            raise Refused(
-                f"the MCP server {server.name} {what} {tool}; nothing was sent",
-                cure="its owner must look at it first, with `opencrab mcp list`",
-            )
         given = {"name": tool, "arguments": dict(arguments)}
-        result = place.request("tools/call", given, deadline)
+
+        def once() -> dict[str, Any]:
+            connection = _verified_connection(place, tool, fingerprint, deadline)
+            return connection.request("tools/call", given, deadline)
+
+        try:
+            result = once()
+        except McpSessionEnded:
+            # A server that starts again may be another release of it, so all is checked again.
+            result = once()
         return _answer(result, server.max_result_kb * _KIBIBYTE)
 
     def changed_tools(self, server: McpServer, fingerprints: Mapping[str, str]) -> frozenset[str]:
@@ -90,11 +88,14 @@ class McpConnections:
         )
 
     def close(self) -> None:
-        """End all connections."""
+        """End all connections, all at once: a server that does not end takes seconds."""
         with self._lock:
             places, self._places = list(self._places.values()), {}
-        for place in places:
-            place.close()
+        ending = [Thread(target=place.close, daemon=True) for place in places]
+        for each in ending:
+            each.start()
+        for each in ending:
+            each.join()
 
     def _deadline(self, server: McpServer) -> float:
         return self._clock() + server.timeout_seconds
@@ -152,9 +153,8 @@ class _Place:
         finally:
             self._lock.release()
 
-    def known(self, deadline: float) -> Mapping[str, str]:
+    def known(self, connection: McpConnection, deadline: float) -> Mapping[str, str]:
         """Return the fingerprints of the server's tools, asked for again at times."""
-        connection = self.connection(deadline)
         is_old = monotonic() - self._listed_at >= _LISTED_SECONDS
         if is_old or connection.tools_changed:
             self.listed(deadline)
@@ -191,6 +191,32 @@ class _Place:
                 cure="use another release of it",
             )
         connection.notify("notifications/initialized", deadline)
+
+
+def _verified_connection(
+    place: _Place, tool: str, fingerprint: str, deadline: float
+) -> McpConnection:
+    """Return the connection on which the server describes a tool as it was trusted."""
+
+    def look() -> tuple[McpConnection, str | None]:
+        connection = place.connection(deadline)
+        return connection, place.known(connection, deadline).get(tool)
+
+    try:
+        connection, listed = look()
+        if not connection.is_open:
+            # It ended meanwhile, and the tools were listed on another one.
+            connection, listed = look()
+    except McpUnavailable as error:
+        # What was sent is not the call.
+        raise McpUnavailable(error.message, cure=error.cure) from None
+    if listed != fingerprint:
+        what = "no longer has the tool" if listed is None else "has changed the tool"
+        raise Refused(
+            f"the MCP server {place.server.name} {what} {tool}; nothing was sent",
+            cure=f"its owner must look at it first, with `opencrab mcp test {place.server.name}`",
+        )
+    return connection
 
 
 def _answer(result: Mapping[str, Any], most: int) -> McpAnswer:

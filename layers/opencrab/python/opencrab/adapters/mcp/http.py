@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from time import monotonic
 from typing import Any
+from urllib.parse import quote
 
 import httpcore
 import httpx
@@ -28,6 +29,7 @@ from opencrab.ports.mcp import McpSessionEnded, McpUnavailable
 MESSAGE_BYTES = 4 * 1024 * 1024
 """The largest answer that is read."""
 
+_PRINTABLE = "".join(map(chr, range(33, 127)))
 _END_SECONDS = 2.0
 _OK, _MOVED, _CLIENT_ERROR, _UNSIGNED, _FORBIDDEN, _GONE = 200, 300, 400, 401, 403, 404
 _AS_SESSION = "mcp-session-id"
@@ -53,7 +55,7 @@ class HttpConnection:
         self.tools_changed = False
         self.is_open = True
         self._name = server.name
-        self._url = httpcore.URL(server.url)
+        self._url = httpcore.URL(quote(server.url, safe=_PRINTABLE))
         self._headers = [
             (b"host", self._url.host + _port(self._url)),
             (b"content-type", b"application/json"),

@@ -4,7 +4,9 @@ Nothing that a server says gets into an error: error texts do not count as words
 """
 
 import json
+import re
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from opencrab import __version__
@@ -16,11 +18,15 @@ PROTOCOL = "2025-11-25"
 
 PROTOCOLS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", PROTOCOL})
 _UNKNOWN_METHOD = -32601
+_CODES = 1_000_000
 _REFUSED = {
     "sampling/createMessage": "this client runs no model for a server",
     "elicitation/create": "this client asks nobody for a server",
     "roots/list": "this client shows no folders",
 }
+
+_HALVES = re.compile("[\ud800-\udfff]")
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 Message = Mapping[str, Any]
 
@@ -42,9 +48,16 @@ def mcp_message(method: str, params: Mapping[str, Any], number: int | None = Non
 
 
 def parse_mcp_message(text: bytes | str) -> Message | None:
-    """Return a server's message; None for what is none. One nested too deeply keeps only its id."""
+    """Return a server's message; None for what is none. One nested too deeply keeps only its id.
+
+    It can be stored and sent on: what is no UTF-8 is replaced, and a number that is none is null.
+    """
+    said = text if isinstance(text, str) else text.decode("utf-8-sig", "replace")
     try:
-        found = json.loads(text)
+        found = json.loads(said, parse_constant=lambda _: None, parse_float=_finite_number)
+        if _ESCAPED_HALF.search(said):
+            # Half of a pair has no UTF-8, and whoever encodes it fails.
+            found = json.loads(_HALVES.sub("\ufffd", json.dumps(found, ensure_ascii=False)))
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict):
@@ -74,12 +87,21 @@ def result_of_mcp_answer(message: Message, server: str, method: str) -> dict[str
         return result
     error = message.get("error")
     code = error.get("code") if isinstance(error, dict) else None
-    told = f"error {code}" if isinstance(code, int) else "neither a result nor an error"
+    told = (
+        f"error {code}"
+        if isinstance(code, int) and abs(code) < _CODES
+        else "neither a result nor an error"
+    )
     raise McpUnavailable(
         f"the MCP server {server} answered {method} with {told}",
         cure="change the arguments, or continue without it",
         sent=True,
     )
+
+
+def _finite_number(text: str) -> float | None:
+    number = float(text)
+    return number if isfinite(number) else None
 
 
 def _depth(value: Any) -> int:

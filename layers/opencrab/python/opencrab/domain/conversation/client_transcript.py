@@ -33,11 +33,18 @@ class ClientTranscript(Value):
     """A conversation as its client has it; the user's newest messages are its last lines.
 
     `instructions` is what clients call a system message, `user` their own name for whoever talks.
+    Lines that a session of ours has come with `sources`, the ids of that session and of those whose
+    words they are, and with `taint` if they taint whoever reads them: the first `quoted` lines, up
+    to the turn `after`.
     """
 
     lines: tuple[TranscriptLine, ...]
     instructions: str = ""
     user: str = ""
+    after: str = ""
+    quoted: int = 0
+    sources: tuple[str, ...] = ()
+    taint: bool = False
 
     @property
     def said(self) -> tuple[TranscriptLine, ...]:
@@ -58,11 +65,15 @@ class ClientTranscript(Value):
     def request_id(self, principal_id: str, agent_id: str) -> str:
         """Compute the id of the request that sent this transcript.
 
-        The instructions are not part of it: many clients write the time into them.
+        The instructions are not part of it: many clients write the time into them. Nor are quoted
+        lines, of which there are more or fewer later; the turn that they end with is.
         """
         lines = [
-            [line.role.value, line.text.strip(), *sorted(line.pictures)] for line in self.lines
+            [line.role.value, line.text.strip(), *sorted(line.pictures)]
+            for line in self.lines[self.quoted :]
         ]
+        if self.after:
+            lines = [["after", self.after], *lines]
         said = json.dumps(lines, ensure_ascii=False)
         return stable_id("client-request", principal_id, agent_id, self.user, said)
 

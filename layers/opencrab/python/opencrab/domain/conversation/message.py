@@ -141,6 +141,17 @@ class Message(Value):
         kept = {"images": [part.reference for part in images], "details": details, "files": files}
         return {name: value for name, value in kept.items() if value}
 
+    def quoting(self, sources: tuple[str, ...]) -> "Message":
+        """Return the message as one that repeats words of these people and sessions.
+
+        Forgetting one of them forgets it, too. Raises ValueError for too many.
+        """
+        if not sources:
+            return self
+        # No id has a space.
+        named = self.metadata | {QUOTES: " ".join(sources)}
+        return Message.model_validate({**dict(self), "metadata": named})
+
     def turn_in(self, session_id: str, agent_id: str) -> str:
         """Return the id of the turn by which an agent answers this message in a session."""
         return turn_id(
@@ -156,7 +167,7 @@ class Message(Value):
 
 
 QUOTES = "quotes"
-"""The key under which metadata names the person quoted, and a line's data all of them."""
+"""The key under which metadata and a line's data name the people and sessions quoted, by id."""
 
 SENT_AS = "sent_as"
 """The key of a line's data for where the sender's channel has the message: `KIND:ADDRESS/ID`."""
@@ -211,7 +222,7 @@ class Line(Value):
 
     @property
     def quotes(self) -> tuple[str, ...]:
-        """The ids of people whose words the line repeats, as far as the sender named them."""
+        """The ids of people and sessions whose words it repeats, as far as they were named."""
         named = (self.data or {}).get(QUOTES, ()) if self.kind is LineKind.SPEECH else ()
         return tuple(str(each) for each in named)
 

@@ -1,10 +1,11 @@
 """JSON Schemas of an MCP tool's arguments: made small and safe, and compared with a call."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from opencrab.domain.errors import Invalid
+from opencrab.domain.mcp.text import DESCRIPTION, has_hidden_mcp_text, visible_mcp_text
 
 SCHEMA_BYTES = 16 * 1024
 """The largest schema of one tool's arguments, in bytes of JSON."""
@@ -29,10 +30,30 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def mcp_argument_schema(schema: object) -> dict[str, Any]:
-    """Return a tool's schema without references and rare keywords.
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
-    Raises Invalid for one that describes no object, or is too large or nested too deeply.
+
+def _are_types(value: object) -> bool:
+    named = [value] if isinstance(value, str) else value
+    return isinstance(named, list) and bool(named) and all(each in tuple(_TYPES) for each in named)
+
+
+_VALID: Mapping[str, Callable[[object], bool]] = {
+    "type": _are_types,
+    "enum": lambda value: isinstance(value, list) and bool(value),
+    "required": _are_texts,
+    "format": lambda value: isinstance(value, str),
+    "nullable": lambda value: isinstance(value, bool),
+    "additionalProperties": lambda value: isinstance(value, bool),
+}
+"""What a keyword may say: providers refuse a whole request for one that says anything else."""
+
+
+def mcp_argument_schema(schema: object) -> dict[str, Any]:
+    """Return a tool's schema without references, rare keywords and what people would not see.
+
+    Raises Invalid for one that describes no object, is too large, or has invisible names.
     """
     if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
         raise Invalid("the schema of its arguments describes no object")
@@ -41,10 +62,11 @@ def mcp_argument_schema(schema: object) -> dict[str, Any]:
     found = _Reading(schema).plain(schema)
     found["type"] = "object"
     found.setdefault("properties", {})
-    required = found.get("required", [])
-    if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
-        raise Invalid("the schema of its arguments lists no names as required")
-    size = len(json.dumps(found, ensure_ascii=False).encode())
+    told = json.dumps(found, ensure_ascii=False)
+    if has_hidden_mcp_text(told):
+        # A call needs names and choices as they are, and people would not see what they say.
+        raise Invalid("the schema of its arguments has invisible characters in names or values")
+    size = len(told.encode())
     if size > SCHEMA_BYTES:
         raise Invalid(
             f"the schema of its arguments takes {size} bytes, at most {SCHEMA_BYTES} are read"
@@ -84,7 +106,11 @@ def _fits(rule: Mapping[str, Any], value: object) -> bool:
         return True
     if isinstance(value, bool):
         return "boolean" in kinds
-    known = [kind for kind in kinds if kind in _TYPES]
+    known = [kind for kind in kinds if isinstance(kind, str) and kind in _TYPES]
+    if value is None and rule.get("nullable") is True:
+        return True
+    if isinstance(value, float) and value.is_integer() and "integer" in known:
+        return True
     return not known or any(isinstance(value, _TYPES[kind]) for kind in known)
 
 
@@ -127,7 +153,9 @@ class _Reading:
             return [self.plain(each, depth) for each in value]
         if key == "items" or (key == "additionalProperties" and isinstance(value, Mapping)):
             return self.plain(value, depth)
-        return value
+        if key == "description":
+            value = visible_mcp_text(str(value), DESCRIPTION)
+        return value if key not in _VALID or _VALID[key](value) else None
 
 
 def _definition(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:

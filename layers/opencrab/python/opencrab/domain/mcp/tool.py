@@ -2,7 +2,6 @@
 
 import json
 import re
-import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +13,7 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.mcp.schema import mcp_argument_schema
+from opencrab.domain.mcp.text import DESCRIPTION, visible_mcp_text
 from opencrab.domain.turn.action import Effect
 from opencrab.domain.value import Value
 
@@ -26,9 +26,7 @@ MOST_TOOLS = 128
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _NAME_PROBLEM = "its name has other characters than A-Z a-z 0-9 _ . -"
-_DESCRIPTION = 1_000
 _LONGEST_ACTION = 64
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
@@ -74,7 +72,7 @@ class McpTool(Value):
         hints = noted if isinstance(noted, Mapping) else {}
         return cls(
             name=visible_mcp_text(name, 128),
-            description=visible_mcp_text(str(listed.get("description", "")), _DESCRIPTION),
+            description=visible_mcp_text(str(listed.get("description", "")), DESCRIPTION),
             parameters=parameters,
             hints=tuple(each for each in _HINTS if hints.get(each) is True),
             fingerprint=content_hash(said.encode()),
@@ -139,14 +137,3 @@ def mcp_action_name(server: str, tool: str) -> str:
         return name
     digest = content_hash(tool.encode())[:6]
     return f"{name[: _LONGEST_ACTION - 7]}_{digest}"
-
-
-def visible_mcp_text(text: str, characters: int) -> str:
-    """Return a server's words on one line of visible characters, cut to a number of them."""
-    kept = "".join(
-        " " if each.isspace() else each
-        for each in text[: 4 * characters]
-        if each.isspace() or unicodedata.category(each) not in _INVISIBLE
-    )
-    line = " ".join(kept.split())
-    return line if len(line) <= characters else f"{line[: characters - 1]}…"

@@ -6,7 +6,7 @@ own, whose first message repeats the conversation as the client has it. All of i
 client's user: what a transcript calls the assistant may be made up.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,7 +20,7 @@ from opencrab.domain.conversation.client_transcript import (
     TranscriptLine,
     TranscriptSpeaker,
 )
-from opencrab.domain.conversation.message import Audience, LineKind, Message
+from opencrab.domain.conversation.message import Audience, Line, LineKind, Message
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, TooLarge
@@ -37,6 +37,9 @@ KEPT = timedelta(days=90)
 
 _NEWEST = 64
 """How many lines of a session are read to find the newest one of a person."""
+
+_PEOPLE = 50
+"""The most people that a message may quote: all are named in it, so that each can be forgotten."""
 
 _TRIES = 4
 _ROOM = 1_000
@@ -81,6 +84,7 @@ class ClientConversation:
         for _ in range(_TRIES):
             stored = self._stored(by_key or by_words)
             if stored is not None:
+                _require_same_request(stored, by_words)
                 turns = self._repeated(stored, transcript, message_of, by_key)
                 if turns:
                     return turns
@@ -96,7 +100,10 @@ class ClientConversation:
         )
 
     def transcript_after(self, turn: Turn, transcript: ClientTranscript) -> ClientTranscript:
-        """Return a transcript behind the newest lines of a session up to a turn of it."""
+        """Return a transcript behind the newest lines of a session up to a turn of it.
+
+        It says whose words these are and whether they taint, in case they are quoted.
+        """
         journal = self.runtime.home.journal
         last = max(
             (
@@ -109,18 +116,31 @@ class ClientConversation:
             default=turn.trigger_line,
         )
         newest = journal.lines(turn.session_id, before=last + 1, limit=_NEWEST, newest_first=True)
+        heard = _quotable(newest)
         lines = [
             TranscriptLine(
                 role=TranscriptSpeaker.ASSISTANT if line.from_agent else TranscriptSpeaker.USER,
                 text=line.text,
             )
-            for line in reversed(newest)
-            if line.kind is LineKind.SPEECH and line.audience is Audience.ALL
+            for line in heard
         ]
         if not lines or lines[-1].role is TranscriptSpeaker.USER:
             # The agent chose silence: what it did not answer is not said anew.
             lines.append(TranscriptLine(role=TranscriptSpeaker.ASSISTANT, text=""))
-        return transcript.replaced(lines=(*lines, *transcript.lines))
+        agent_id = self.agent.agent.id
+        named = [
+            each
+            for line in heard
+            if line.speaker_id != agent_id
+            for each in (line.speaker_id, *line.quotes)
+        ]
+        return transcript.replaced(
+            lines=(*lines, *transcript.lines),
+            after=turn.id,
+            quoted=len(lines),
+            sources=tuple(dict.fromkeys((turn.session_id, *named))),
+            taint=any(line.taints_reader(agent_id) for line in heard),
+        )
 
     def expect_repeat(self, transcript: ClientTranscript) -> None:
         """Note that the client of a transcript was told to ask again for the answer."""
@@ -260,8 +280,14 @@ class ClientConversation:
             )
         else:
             session = runtime.home.sessions.get(request.session_id)
+        message = message_of(session, request.source_id, text)
+        if not request.opens:
+            return admit_turns_of_message(runtime, request.session_id, message)
         return admit_turns_of_message(
-            runtime, request.session_id, message_of(session, request.source_id, text)
+            runtime,
+            request.session_id,
+            message.quoting(transcript.sources),
+            taint=transcript.taint,
         )
 
     def _stored(self, request_id: str) -> Document | None:
@@ -276,6 +302,28 @@ class ClientConversation:
                 ).replaced(version=1 if stored is None else stored.version + 1)
                 for request_id, stored in known.items()
             )
+        )
+
+
+def _quotable(newest: Iterable[Line]) -> list[Line]:
+    """Return those lines that all of a session hear, oldest first, of at most `_PEOPLE` people."""
+    kept, people = list[Line](), set[str]()
+    for line in newest:
+        if line.kind is LineKind.SPEECH and line.audience is Audience.ALL and not line.is_erased:
+            people.update((line.speaker_id, *line.quotes))
+            if len(people) > _PEOPLE:
+                break
+            kept.append(line)
+    return kept[::-1]
+
+
+def _require_same_request(stored: Document, by_words: str) -> None:
+    """Raise Conflict if a request that was found by its key is another one."""
+    if not stored.read(ClientRequest).source_id.startswith(by_words):
+        raise Conflict(
+            "this Idempotency-Key was already used for another request",
+            field="Idempotency-Key",
+            cure="use a new key for a new request",
         )
 
 

@@ -242,7 +242,7 @@ def _is_asked(found: DataToErase, session: Session, line: Line) -> bool:
         case ErasureScope.EVERYTHING:
             return True
         case ErasureScope.SESSION:
-            return session.id == wish.id
+            return session.id == wish.id or wish.id in line.quotes
         case ErasureScope.PERSON:
             return line.speaker_id == wish.id or wish.id in line.quotes
         case ErasureScope.PERIOD:

@@ -251,7 +251,7 @@ def _line(session_id: str, message_id: str, message: Message, now: datetime) -> 
 
 def _data(message: Message) -> dict[str, Any]:
     quoted = message.metadata.get(QUOTES)
-    known = message.attachments() | ({QUOTES: [quoted]} if quoted else {})
+    known = message.attachments() | ({QUOTES: quoted.split()} if quoted else {})
     return known | ({SENT_AS: message.sent_as} if message.sent_as else {})
 
 

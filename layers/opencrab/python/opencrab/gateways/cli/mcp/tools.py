@@ -1,5 +1,6 @@
 """Commands about the tools of MCP servers: list the servers, ask one for its tools, trust them."""
 
+import json
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ _STATES = {
     "unusable": "mcp_unusable",
 }
 
+_SHOWN_APART = {"type", "properties"}
 _WAITING = {"new", "changed"}
 _NO_FINGERPRINT = "0" * 64
 """No tool has it: the server says itself what is wrong with the name."""
@@ -111,7 +113,7 @@ def _agrees(terminal: Terminal, tool: ToolView, rules: dict[str, Any]) -> bool:
             ("mcp_tool", tool["name"]),
             ("status", terminal.words(_STATES[tool["state"]])),
             ("description", tool["description"]),
-            ("mcp_arguments", ", ".join(tool["parameters"].get("properties", {}))),
+            ("mcp_arguments", "\n".join(_argument_lines(tool["parameters"]))),
             ("mcp_hints", ", ".join(tool["hints"])),
             ("mcp_use", f"{rules['impact']}, {rules['effect']}"),
             ("problem", tool["problem"]),
@@ -123,6 +125,16 @@ def _agrees(terminal: Terminal, tool: ToolView, rules: dict[str, Any]) -> bool:
     if not agreed:
         terminal.print_sentence("unchanged", name=tool["name"])
     return agreed
+
+
+def _argument_lines(parameters: dict[str, Any]) -> list[str]:
+    """Return all that models read of a tool's arguments, a line for each argument."""
+    around = {key: rule for key, rule in parameters.items() if key not in _SHOWN_APART}
+    lines = [
+        f"{name}: {json.dumps(rule, ensure_ascii=False)}" if rule else name
+        for name, rule in parameters.get("properties", {}).items()
+    ]
+    return [*lines, json.dumps(around, ensure_ascii=False)] if around else lines
 
 
 def _draw_servers(terminal: Terminal, servers: list[dict[str, Any]]) -> None:

@@ -1,0 +1,47 @@
+"""The connections to several servers."""
+
+from collections.abc import Mapping
+from threading import Barrier, BrokenBarrierError
+from typing import Any
+
+from opencrab.adapters.mcp.connections import McpConnections
+from opencrab.adapters.mcp.messages import PROTOCOL
+from opencrab.domain.mcp.server import McpServer
+
+
+class Slow:
+    """A connection that ends once all others do."""
+
+    tools_changed = False
+    is_open = True
+
+    def __init__(self, all_end: Barrier) -> None:
+        self._all_end = all_end
+        self.ended = False
+
+    def request(self, method: str, _params: Mapping[str, Any], _deadline: float) -> dict[str, Any]:
+        return {"tools": []} if method == "tools/list" else {"protocolVersion": PROTOCOL}
+
+    def notify(self, method: str, deadline: float) -> None:
+        """Nothing is told."""
+
+    def close(self) -> None:
+        try:
+            self._all_end.wait(10)
+        except BrokenBarrierError:
+            return
+        self.ended = True
+
+
+def test_servers_that_are_slow_to_end_do_not_wait_for_each_other() -> None:
+    all_end, opened = Barrier(3), list[Slow]()
+
+    def connect(_server: McpServer) -> Slow:
+        opened.append(Slow(all_end))
+        return opened[-1]
+
+    client = McpConnections(connect)
+    for name in ("kani", "ebi", "uni"):
+        assert client.tools(McpServer(name=name, command="x")) == ()
+    client.close()
+    assert [each.ended for each in opened] == [True] * 3
