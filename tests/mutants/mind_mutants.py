@@ -161,9 +161,9 @@ MUTANTS = (
     ),
     Mutant(
         id="compaction-clean",
-        module="opencrab.engine.memory.compaction.turn",
-        old="return turn.replaced(taint=digest.draft.tainted), session, digest",
-        new="return turn, session, digest",
+        module="opencrab.engine.memory.compaction.source",
+        old="tainted=any(row.taint for row in spoken),",
+        new="tainted=False,",
         fault="the summary of a stranger's words is kept as the agent's own knowledge",
     ),
     Mutant(

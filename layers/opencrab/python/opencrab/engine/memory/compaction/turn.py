@@ -59,7 +59,7 @@ class SummaryJob(TurnJob):
     ) -> tuple[Turn, Session, QuestionJob]:
         session = runtime.home.sessions.get(turn.session_id)
         digest = PendingSummary.of(runtime, turn, profile.agent, session)
-        return turn.replaced(taint=digest.draft.tainted), session, digest
+        return turn, session, digest
 
     def after_end(self, runtime: Runtime, turn: Turn) -> None:
         """Open the next summary's turn, unless this one failed."""
