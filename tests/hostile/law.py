@@ -67,6 +67,9 @@ BESIDE = frozenset({"turn", "approval", "decided_approval", "grant", "signals"})
 OF_PEERS = BESIDE | {
     "skill",
     "skill_readers",
+    # A skill has a file: who may read it, and that a stranger may have named it.
+    "file_readers",
+    "foreign_name",
     "mind",
     "experience",
     "impression",

@@ -121,6 +121,8 @@ def grant(world: World) -> None:
 def keep_skill(world: World) -> None:
     """The owner approves, switches, retires, restores or writes a skill."""
     dice, watcher = world.dice, world.watcher
+    # No turn writes the skill's file, even if one is at work.
+    watcher.running = None
     agent_id = dice.choice(sorted(AGENTS))
     keeper = SkillOwner(world.runtime, agent_id, "owner")
     facts = world.raw.facts.page(agent_id, SKILL, limit=50)

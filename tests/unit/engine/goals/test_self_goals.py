@@ -11,6 +11,7 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals.self_goals import (
     does_turn_give_up_own_goal,
+    experience_of_failed_task,
     goal_after_failed_tasks,
     is_goal_resting,
     leave_goal_to_next_heartbeat,
@@ -75,3 +76,19 @@ def test_a_task_that_failed_makes_it_plan_again_and_at_last_ask_its_owner(
     assert asks.pause.reason == system_phrase("goal_stuck", language, cause=CAUSE)
     for as_it_was, failed in ((goal, []), (aim(tasks=(FAILED,)), [FAILED])):
         assert goal_after_failed_tasks(as_it_was, failed, at) == as_it_was
+
+
+@pytest.mark.parametrize(
+    ("cause", "name", "lesson"),
+    [
+        ("暗い", "灯台", "暗い"),
+        (" \u200b\n", "灯台", "灯台"),
+        ("", "lamp", "lamp"),
+    ],
+)
+def test_a_failed_task_teaches_something_whatever_its_cause_is_made_of(
+    world: World, cause: str, name: str, lesson: str
+) -> None:
+    goal = own(report="\u2060\n")
+    failed = FAILED.replaced(cause=cause, name=name)
+    assert experience_of_failed_task(goal, failed, world.clock.now()).lesson == lesson

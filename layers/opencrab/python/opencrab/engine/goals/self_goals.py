@@ -218,21 +218,21 @@ def record_failed_tasks(board: GoalBoard, goal: Goal, failed: Sequence[Task]) ->
 def experience_of_failed_task(goal: Goal, task: Task, now: datetime) -> Experience:
     """Return the experience of a task that failed, whose lesson is the cause."""
     lived = experience_of_goal(goal, task.id, task.name, Outcome.FAILURE, now)
-    lesson = one_line(task.cause or task.name, _SENTENCE)
+    lesson = one_line(task.cause, _SENTENCE) or one_line(task.name, _SENTENCE)
     return lived.replaced(lesson=lesson, about_turn=task.turn_id or "")
 
 
 def experience_of_goal(
     goal: Goal, label: str, name: str, outcome: Outcome, now: datetime
 ) -> Experience:
-    """Return the experience of a goal or of one of its tasks, whose lesson is what was reported."""
-    first_line = next((line for line in goal.report.splitlines() if line.strip()), goal.name)
+    """Return the experience of a goal or of one of its tasks, whose lesson is its report."""
+    lines = (one_line(row, _SENTENCE) for row in goal.report.splitlines())
     told = content_hash(f"{goal.session_id}#{label}".encode())
     return Experience(
         id=new_ulid(int(now.timestamp() * 1_000), bytes.fromhex(told)),
         experience=one_line(f"[{label}] {name}", _SENTENCE),
         outcome=outcome,
-        lesson=one_line(first_line, _SENTENCE),
+        lesson=next(filter(None, lines), goal.name),
         about_turn=goal.turn_id or "",
         tainted=goal.taint,
         turn_id=goal.turn_id or "",
