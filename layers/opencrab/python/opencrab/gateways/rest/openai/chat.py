@@ -16,7 +16,6 @@ from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.openai.answer import (
     ANSWER_SECONDS,
     CompletionAnswer,
-    wait_for_chat_completion,
 )
 from opencrab.gateways.rest.openai.client_admission import (
     ClientAdmission,
@@ -62,10 +61,7 @@ async def answer_chat_completion(
     if body.stream and api.longest_seconds is None:
         response: Response = http_event_stream_response(stream.events(api.watch, ANSWER_SECONDS))
     else:
-        await wait_for_chat_completion(api, answer)
-        if not answer.is_settled:
-            expect_repeat = admission.conversation.expect_repeat
-            await run_in_threadpool(expect_repeat, admission.transcript)
+        await admission.wait_for_answer(api, answer)
         if body.stream:
             # Lambda sends an answer when it is complete, so its words come all at once.
             await run_in_threadpool(answer.require_answered)

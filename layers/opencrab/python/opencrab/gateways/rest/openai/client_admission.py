@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 
 from opencrab.domain.conversation.attachment import message_attachment_picture_type
@@ -16,6 +17,8 @@ from opencrab.engine.conversation.client_conversation import ClientConversation
 from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller
+from opencrab.gateways.rest.http.dependencies import RestContext
+from opencrab.gateways.rest.openai.answer import CompletionAnswer, wait_for_chat_completion
 from opencrab.gateways.rest.openai.client_messages import ClientMessages
 from opencrab.gateways.rest.openai.models import find_agent_as_model
 
@@ -60,6 +63,12 @@ class ClientAdmission:
                 ) from error
 
         return self.conversation.admit(self.transcript, message_of, key=key, after=self.after)[0]
+
+    async def wait_for_answer(self, api: RestContext, answer: CompletionAnswer) -> None:
+        """Wait for the answer; a client that must ask again for it gets it then."""
+        await wait_for_chat_completion(api, answer)
+        if not answer.is_settled:
+            await run_in_threadpool(self.conversation.expect_repeat, self.transcript)
 
     def _picture_part(self, session: Session, name: str, content: bytes) -> ImagePart:
         # What is no picture is refused by its name, which claims that it is one.

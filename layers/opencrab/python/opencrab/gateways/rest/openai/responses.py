@@ -21,7 +21,6 @@ from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.openai.answer import (
     ANSWER_SECONDS,
     CompletionAnswer,
-    wait_for_chat_completion,
 )
 from opencrab.gateways.rest.openai.client_admission import (
     ClientAdmission,
@@ -72,10 +71,7 @@ async def answer_with_openai_response(
         if body.background and not stream:
             await run_in_threadpool(answer.replies.read)
         else:
-            await wait_for_chat_completion(api, answer)
-            if not answer.is_settled:
-                expect_repeat = admission.conversation.expect_repeat
-                await run_in_threadpool(expect_repeat, admission.transcript)
+            await admission.wait_for_answer(api, answer)
             await run_in_threadpool(answer.require_answered)
         if stream:
             # Lambda sends an answer when it is complete, so its words come all at once.
