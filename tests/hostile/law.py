@@ -55,6 +55,9 @@ SHARING, REACHING = (
     frozenset({"ring_gong", "pin_note"}),
     frozenset({"publish_page", "web_search", "world_send"}),
 )
+AGENTS_OR_OWNER = frozenset({"owner_sessions", "agents"})
+"""Where only agents and the owner read; nobody owns these agents, so no other place is such."""
+
 FOR_PEERS = frozenset({"learn_from_peer", "update_impression", "rate_peer", "answer_task"})
 """Said here once more, and not asked of the product."""
 
@@ -75,6 +78,8 @@ OF_PEERS = BESIDE | {
     "impression",
     "peer",
     "outlook",
+    # What came of a discussion; the turn that sums it up is a peer's, like the discussion's others.
+    "discussion_outcome",
 }
 UNASKED = {
     ApprovalPolicy.STRICT: {"speech"},
@@ -91,6 +96,8 @@ def impact_of(name: str, arguments: Any) -> str:
         return "read"
     if name == "pinch" and arguments.level > 1:
         return "external"
+    if name == "send_message":
+        return "self" if arguments.to.strip() in AGENTS_OR_OWNER else "shared"
     return "shared" if name in SHARING else "external" if name in REACHING else "self"
 
 

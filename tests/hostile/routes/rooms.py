@@ -45,6 +45,7 @@ NEEDED: dict[str, Any] = {
     "name": "research", "goal_id": "G1", "task_id": "G1-T1", "memory_id": "c1", "url": "https://x",
     "target_id": "taro", "peer_id": "kai", "belief_id": "b2", "relation": "near",
     "old_string": "moonlit", "category": "fact", "template_name": "meeting", "group": "vault",
+    "peer": "kai", "agents": ["kai"], "to": "owner_sessions",
     "tasks": [{"name": f"歩く{n}", "precondition": "…", "postcondition": "…"} for n in range(5)],
 }  # fmt: skip
 """What the plain value of a field must be for its action to do something in this house."""
@@ -110,6 +111,7 @@ class Rooms:
         house.provider.wrap = lambda model: cast(ChatModel, Followed(model, self))
         house.home.files.write("crab", "foreign.md", "よその言葉 / foreign words".encode())
         house.home.files.write("crab", "vault/Sea.md", b"# Sea\nwaves", clean=True)
+        self.owners = self.session("crab")
 
     def close(self) -> None:
         """Give up the house."""
@@ -180,6 +182,7 @@ class Rooms:
         self._discuss()
         for name, arguments in readings():
             self.say(self.session("crab"), (Reply(calls=((name, arguments),)), Reply("ok")))
+        self.say(self.owners, (Reply("ok"),))
         self.say(self.session("crab"), (Reply("ok"),), USER)
         self.say(self.session("crab"), (Reply("ok"),), STRANGER)
         self.say(self.session("crab"), (Reply("ok"),), PEER)
