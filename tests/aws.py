@@ -127,11 +127,6 @@ class Account:
         client.meta.events.register("before-send", self._answer)
         return client
 
-    def begin_again(self) -> None:
-        """Forget what queues remember of messages; the clock has gone back to where it began."""
-        self._time = _Time(self._clock)
-        self._sqs = SqsRules(self._time.now)
-
     def fails(self, *faults: Fault) -> None:
         """What becomes of the next attempts, one after another."""
         self._faults.extend(faults)

@@ -26,8 +26,11 @@ class MemoryClient:
     """
 
     def __init__(self, service: str, answers: Mapping[str, tuple[Answer, str]]) -> None:
+        self.operations: dict[str, str] = {}
+        """By the names of the client's methods."""
         for operation, (answer, heeded) in answers.items():
             name = xform_name(operation)
+            self.operations[name] = operation
             setattr(self, name, _checked(service, operation, answer, {*heeded.split()}))
 
     def __getattr__(self, name: str) -> Any:

@@ -122,6 +122,11 @@ class MemoryQueues:
         self._queues[url] = StoredQueue(url, retention, dead, most_receives)
         return self._queues[url]
 
+    def clear(self) -> None:
+        """Forget every message; the queues stay."""
+        for queue in self._queues.values():
+            queue.clear()
+
     def queue(self, url: str, operation: str = "GetQueueAttributes") -> StoredQueue:
         """The queue at a URL, without what is older than it keeps; refused if there is none."""
         found = self._queues.get(url)
