@@ -28,6 +28,8 @@ COUNTS: dict[str, tuple[int, int]] = {
 """What is counted: the share, and the whole."""
 
 SAMPLED = (
+    "tests of the engine in the home on AWS, too",
+    "kills at every point of every scenario",
     "kills around every action and compaction, before and after each call",
     "kills of a task at every step, in both homes",
     "troubles of Discord at every point of every scene",

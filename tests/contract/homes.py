@@ -16,6 +16,7 @@ from tests.aws_home import aws_home, home_on
 from tests.aws_memory.account import MemoryAccount
 from tests.older_file import make_older_file
 from tests.scale.dynamodb import MemoryTable
+from tests.soak import SOAK
 
 OpenHome = Callable[[Path, FakeClock], AbstractContextManager[Home]]
 """Opens an empty home in a folder of its own, and closes it."""
@@ -89,6 +90,12 @@ DISTINCT_HOMES: tuple[OpenHome, ...] = (sqlite, aws_in_memory)
 
 On AWS table, queues and bucket are those in memory: they are held against the contracts as moto's
 are, and answer in a tenth of the time.
+"""
+
+ENGINE_HOMES: tuple[OpenHome, ...] = DISTINCT_HOMES if SOAK else DISTINCT_HOMES[:1]
+"""Homes for tests whose subject stands above all adapters, as the engine does: `make test` tries
+one, `make soak` all. What they ask of a home, the contracts prove for each. Where the way of a
+message, a transaction's size or what is left of data differs, take DISTINCT_HOMES.
 """
 
 STREAMED: tuple[OpenHome, ...] = (sqlite, older_sqlite, aws)
