@@ -25,7 +25,7 @@ from tests.crash.world import Mutation, World
 from tests.soak import SOAK, count
 
 CHANCE = count("random schedules of the crash explorer")
-SAMPLE = 6
+SAMPLE = 4
 SHARE = 3
 """A kill is tried at every third point of a scenario; `make soak` and `make crash` try all."""
 
