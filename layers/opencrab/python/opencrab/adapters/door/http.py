@@ -205,32 +205,22 @@ class _Connection:
         return line.decode("latin-1").rstrip("\r\n")
 
 
+@cache
 def door_tls_context(bundle: str = "") -> ssl.SSLContext:
     """Return a TLS context that trusts a bundle of root certificates, or the layer's folder.
 
-    From the folder, each root is loaded when it is needed. A bundle is loaded whole, some 140
-    certificates, which takes longer than everything else that a small function does. Without bundle
-    and folder, the operating system's roots are trusted.
+    From the folder, each root is loaded when needed. A bundle is loaded whole, some 140
+    certificates, longer than all else that a small function does. Without bundle
+    and folder, the system's roots are trusted.
     """
-    folder = None if bundle else _roots()
-    if not bundle and folder is None:
-        return _context_of_system_roots()
-    context = _new_context()
-    context.load_verify_locations(cafile=bundle or None, capath=folder)
-    return context
-
-
-@cache
-def _context_of_system_roots() -> ssl.SSLContext:
-    """Return one context for all who ask: to read the system's roots takes 25 ms of CPU."""
-    context = _new_context()
-    context.load_default_certs()
-    return context
-
-
-def _new_context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if bundle:
+        context.load_verify_locations(cafile=bundle)
+    elif folder := _roots():
+        context.load_verify_locations(capath=folder)
+    else:
+        context.load_default_certs()
     return context
 
 
