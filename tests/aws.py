@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import botocore.session
@@ -53,6 +53,22 @@ class QueueUrls:
 
     url: str
     dead_url: str
+
+
+class Services(Protocol):
+    """What a home needs of an account, whether moto answers or memory (`tests/aws_memory`)."""
+
+    def client(self, service: str) -> Any:
+        """A client of one service."""
+
+    def queue(self, purpose: str) -> QueueUrls:
+        """A FIFO queue with dead letters."""
+
+    def standard_queue(self, purpose: str) -> QueueUrls:
+        """A standard queue with dead letters."""
+
+    def bucket(self, purpose: str = "data") -> str:
+        """An empty bucket that keeps versions."""
 
 
 def _itself(client: Any) -> Any:
@@ -110,11 +126,6 @@ class Account:
         client.meta.events.register("choose-signer.dynamodb", _unsigned, unique_id="unsigned")
         client.meta.events.register("before-send", self._answer)
         return client
-
-    def begin_again(self) -> None:
-        """Forget what queues remember of messages; the clock has gone back to where it began."""
-        self._time = _Time(self._clock)
-        self._sqs = SqsRules(self._time.now)
 
     def fails(self, *faults: Fault) -> None:
         """What becomes of the next attempts, one after another."""
@@ -206,7 +217,7 @@ def aws_queues(clock: Clock) -> Iterator[tuple[Queue, Queue]]:
         yield turns_and_deliveries(opened)
 
 
-def turns_and_deliveries(opened: Account) -> tuple[Queue, Queue]:
+def turns_and_deliveries(opened: Services) -> tuple[Queue, Queue]:
     """The two queues that most tests need."""
     turns, deliveries = opened.queue("turns"), opened.queue("deliveries")
     sqs = opened.client("sqs")
@@ -216,13 +227,13 @@ def turns_and_deliveries(opened: Account) -> tuple[Queue, Queue]:
     )
 
 
-def queue_of(opened: Account, name: str) -> Queue:
+def queue_of(opened: Services, name: str) -> Queue:
     """One of the other queues, such as the one on which summaries are asked for."""
     urls = opened.queue(name)
     return SqsQueue(opened.client("sqs"), urls.url, urls.dead_url)
 
 
-def beats_of(opened: Account, purpose: str = "beats") -> Queue:
+def beats_of(opened: Services, purpose: str = "beats") -> Queue:
     """The queue of beats, or of nights, which keeps no order."""
     urls = opened.standard_queue(purpose)
     return SqsQueue(opened.client("sqs"), urls.url, urls.dead_url)

@@ -19,7 +19,15 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.turn.turn import Turn
 from opencrab.ports.home import Home
 from tests import moto_tables
-from tests.aws import REGION, Account, account, beats_of, queue_of, turns_and_deliveries
+from tests.aws import (
+    REGION,
+    Account,
+    Services,
+    account,
+    beats_of,
+    queue_of,
+    turns_and_deliveries,
+)
 
 MEBIBYTE = 2**20
 moto_tables.install()
@@ -51,7 +59,7 @@ def home_in(
 
 def home_on(
     table: Table,
-    opened: Account,
+    opened: Services,
     clock: FakeClock,
     *,
     on_turn: Callable[[Turn], None] | None = None,

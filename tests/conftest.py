@@ -8,6 +8,7 @@ import sys
 from collections.abc import Generator
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,11 @@ def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: some worker always waits for a process or a browser."""
     return (os.cpu_count() or 1) + 1
 
+
+# Httpx asks for it at every request to an application in this process, and Python would look for it
+# in every folder again: a tenth of what such a request takes.
+if find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 # The garbage collector would look at thousands of tests again and again as they are collected.
 gc.set_threshold(100_000, 50, 100)

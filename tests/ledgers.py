@@ -1,4 +1,4 @@
-"""Ledgers for tests: one in memory, and the one on DynamoDB in an account of moto."""
+"""Ledgers and workspaces for tests, in memory and on AWS: answered by moto, or in memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +18,8 @@ from opencrab.ports.workspace.ledger import (
 )
 from tests.aws import Account, account
 from tests.aws_home import dispatch_in
+from tests.aws_memory.account import MemoryAccount
+from tests.scale.dynamodb import MemoryTable
 
 
 class MemoryLedger:
@@ -102,3 +104,16 @@ def s3_files(clock: FakeClock, quota_bytes: int, file_bytes: int) -> Iterator[Fi
             ledger=DynamoLedger(open_table(opened), clock),
             clock=clock,
         )
+
+
+def s3_files_in_memory(clock: FakeClock, quota_bytes: int, file_bytes: int) -> Files:
+    """The same on a bucket and a table in memory."""
+    opened = MemoryAccount(clock)
+    return S3Files(
+        opened.client("s3"),
+        opened.bucket(),
+        quota_bytes=quota_bytes,
+        file_bytes=file_bytes,
+        ledger=DynamoLedger(Table("opencrab", MemoryTable(), pause=clock.advance), clock),
+        clock=clock,
+    )

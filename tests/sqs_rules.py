@@ -86,7 +86,7 @@ class SqsRules:
     def _send(
         self, asked: dict[str, Any], event_name: str, request: AWSPreparedRequest, ask: Answer
     ) -> AWSResponse | None:
-        key = (asked["QueueUrl"], asked["MessageDeduplicationId"])
+        key = (asked["QueueUrl"], asked.get("MessageDeduplicationId", ""))
         until, content = self._sent.get(key, (self._now(), b""))
         if self._now() < until:
             return response_of(request, 200, content)

@@ -11,10 +11,12 @@ from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Queue
-from tests.aws import account, aws_queues
+from tests.aws import aws_queues, turns_and_deliveries
 from tests.aws_home import aws_home, home_on
+from tests.aws_memory.account import MemoryAccount
 from tests.older_file import make_older_file
 from tests.scale.dynamodb import MemoryTable
+from tests.soak import SOAK
 
 OpenHome = Callable[[Path, FakeClock], AbstractContextManager[Home]]
 """Opens an empty home in a folder of its own, and closes it."""
@@ -57,10 +59,9 @@ def aws(_folder: Path, clock: FakeClock) -> Iterator[Home]:
 
 @contextmanager
 def aws_in_memory(_folder: Path, clock: FakeClock) -> Iterator[Home]:
-    """The home on AWS, on the table in memory that simulations of scale use."""
-    with account(clock) as opened:
-        table = Table("opencrab", MemoryTable(), pause=clock.advance)
-        yield home_on(table, opened, clock)
+    """The home on AWS, with a table, queues and a bucket in memory."""
+    table = Table("opencrab", MemoryTable(), pause=clock.advance)
+    yield home_on(table, MemoryAccount(clock), clock)
 
 
 @contextmanager
@@ -77,12 +78,24 @@ def sqs(_folder: Path, clock: FakeClock) -> Iterator[tuple[Queue, Queue]]:
         yield queues
 
 
+@contextmanager
+def sqs_in_memory(_folder: Path, clock: FakeClock) -> Iterator[tuple[Queue, Queue]]:
+    """The queues of the home on AWS, on SQS in memory."""
+    yield turns_and_deliveries(MemoryAccount(clock))
+
+
 HOMES: tuple[OpenHome, ...] = (sqlite, older_sqlite, aws, aws_in_memory)
 DISTINCT_HOMES: tuple[OpenHome, ...] = (sqlite, aws_in_memory)
 """Homes with code of their own: nothing above its adapter sees how an SQLite file is laid out.
 
-On AWS the table is the one in memory: it is held against the contracts as moto's is, and answers
-in a tenth of the time.
+On AWS table, queues and bucket are those in memory: they are held against the contracts as moto's
+are, and answer in a tenth of the time.
+"""
+
+ENGINE_HOMES: tuple[OpenHome, ...] = DISTINCT_HOMES if SOAK else DISTINCT_HOMES[:1]
+"""Homes for tests whose subject stands above all adapters, as the engine does: `make test` tries
+one, `make soak` all. What they ask of a home, the contracts prove for each. Where the way of a
+message, a transaction's size or what is left of data differs, take DISTINCT_HOMES.
 """
 
 STREAMED: tuple[OpenHome, ...] = (sqlite, older_sqlite, aws)
@@ -91,4 +104,4 @@ STREAMED: tuple[OpenHome, ...] = (sqlite, older_sqlite, aws)
 FOLLOWED: tuple[OpenHome, ...] = (sqlite,)
 """Homes whose feed can be read; elsewhere changes are pushed to functions."""
 
-QUEUES: tuple[OpenQueues, ...] = (sqlite_queues, sqs)
+QUEUES: tuple[OpenQueues, ...] = (sqlite_queues, sqs, sqs_in_memory)

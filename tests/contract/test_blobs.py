@@ -15,6 +15,7 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.identifier import content_hash
 from opencrab.ports.turn.blobs import Blobs
 from tests.aws import account
+from tests.aws_memory.account import MemoryAccount
 from tests.contract.example import ENGLISH, JAPANESE
 from tests.contract.waiting import at_once
 from tests.soak import examples
@@ -33,7 +34,13 @@ def s3(folder: Path, clock: FakeClock) -> Iterator[Blobs]:
         yield S3Blobs(opened.client("s3"), opened.bucket())
 
 
-ADAPTERS: tuple[Opens, ...] = (local, s3)
+@contextmanager
+def s3_in_memory(folder: Path, clock: FakeClock) -> Iterator[Blobs]:
+    opened = MemoryAccount(clock)
+    yield S3Blobs(opened.client("s3"), opened.bucket())
+
+
+ADAPTERS: tuple[Opens, ...] = (local, s3, s3_in_memory)
 """An adapter of another home is one more line here."""
 
 

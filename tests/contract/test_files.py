@@ -12,7 +12,7 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.ports.workspace.attached_folders import AttachedFolder, AttachedPlace
 from opencrab.ports.workspace.files import ABSENT, VERSIONS, Files
-from tests.ledgers import s3_files
+from tests.ledgers import s3_files, s3_files_in_memory
 
 QUOTA, LARGEST = 1_000, 600
 
@@ -40,7 +40,12 @@ def s3(folder: Path, clock: FakeClock) -> Iterator[Files]:
         yield opened
 
 
-ADAPTERS: tuple[Opens, ...] = (local, attached, s3)
+@contextmanager
+def s3_in_memory(folder: Path, clock: FakeClock) -> Iterator[Files]:
+    yield s3_files_in_memory(clock, QUOTA, LARGEST)
+
+
+ADAPTERS: tuple[Opens, ...] = (local, attached, s3, s3_in_memory)
 """An adapter of another home is one more line here."""
 
 both_languages = pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
-from tests.contract.homes import OpenQueues, sqs
+from tests.contract.homes import OpenQueues, sqs, sqs_in_memory
 from tests.soak import examples
 
 VISIBLE_AFTER = 30
@@ -53,7 +53,7 @@ class QueueMachine(RuleBasedStateMachine):
         super().__init__()
         self._open = ExitStack()
         self._clock = FakeClock(NOW)
-        self._heeds_given_back = opens is sqs
+        self._heeds_given_back = opens in {sqs, sqs_in_memory}
         self._queue, _ = self._open.enter_context(opens(folder, self._clock))
         self._groups: dict[str, list[Waiting]] = defaultdict(list)
         self._known_until: dict[str, float] = {}

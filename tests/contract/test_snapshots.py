@@ -17,6 +17,7 @@ from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.identifier import content_hash
 from opencrab.ports.memory.snapshots import Snapshot, SnapshotStore
 from tests.aws import account
+from tests.aws_memory.account import MemoryAccount
 from tests.contract.waiting import at_once
 
 
@@ -112,7 +113,14 @@ def s3(folder: Path, clock: FakeClock) -> Iterator[Shelf]:
         yield InBucket(S3Snapshots(client, bucket, clock), folder, client, bucket)
 
 
-@pytest.fixture(params=(directory, s3), ids=lambda opens: opens.__name__)
+@contextmanager
+def s3_in_memory(folder: Path, clock: FakeClock) -> Iterator[Shelf]:
+    opened = MemoryAccount(clock)
+    client, bucket = opened.client("s3"), opened.bucket()
+    yield InBucket(S3Snapshots(client, bucket, clock), folder, client, bucket)
+
+
+@pytest.fixture(params=(directory, s3, s3_in_memory), ids=lambda opens: opens.__name__)
 def shelf(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Shelf]:
     with request.param(tmp_path, clock) as opened:
         yield opened

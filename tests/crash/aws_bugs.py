@@ -8,8 +8,8 @@ from botocore.exceptions import ClientError
 from opencrab.adapters.dynamodb.conversation.session import CountedSession
 from opencrab.adapters.dynamodb.table import Cancelled
 from opencrab.adapters.dynamodb.turn.journal import DynamoJournal
+from tests.crash.aws_state import AwsState
 from tests.crash.ground import Answer, Arguments, Calls
-from tests.crash.moto_state import MotoState
 from tests.crash.world import Mutation
 
 _CONDITION = "ConditionExpression"
@@ -24,7 +24,7 @@ def writes(arguments: Arguments) -> Iterator[tuple[str, str, Arguments]]:
             yield key["pk"]["S"], key["sk"]["S"], part
 
 
-def let_hold(part: Arguments, state: MotoState, *attributes: str) -> None:
+def let_hold(part: Arguments, state: AwsState, *attributes: str) -> None:
     """Make the condition on these attributes speak of what is stored."""
     key = part.get("Key") or part["Item"]
     stored = state.item(key["pk"]["S"], key["sk"]["S"])
@@ -68,13 +68,13 @@ class Rewritten(Mutation):
             return right
         return lambda operation, arguments: self.wrong(operation, arguments, right, state)
 
-    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: MotoState) -> Answer:
+    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: AwsState) -> Answer:
         """What the wrong adapter does."""
         for pk, sk, part in writes(arguments):
             self.change(pk, sk, part, state)
         return right(operation, arguments)
 
-    def change(self, pk: str, sk: str, part: Arguments, state: MotoState) -> None:
+    def change(self, pk: str, sk: str, part: Arguments, state: AwsState) -> None:
         """Change one write."""
 
 
@@ -85,7 +85,7 @@ class EpochUnchecked(Rewritten):
     looks = ("sleepers",)
     scenarios = ("text", "long")
 
-    def change(self, pk: str, sk: str, part: Arguments, state: MotoState) -> None:
+    def change(self, pk: str, sk: str, part: Arguments, state: AwsState) -> None:
         if pk.startswith("TURN#") and sk == "H":
             let_hold(part, state, "epoch")
 
@@ -97,7 +97,7 @@ class RecordsReplaced(Rewritten):
     looks = ("sleepers",)
     scenarios = ("write", "long")
 
-    def change(self, pk: str, sk: str, part: Arguments, state: MotoState) -> None:
+    def change(self, pk: str, sk: str, part: Arguments, state: AwsState) -> None:
         if pk.startswith("TURN#") and sk == "H":
             let_hold(part, state, "epoch", "sequence")
         elif pk.startswith("TURN#"):
@@ -111,7 +111,7 @@ class CounterUnchecked(Rewritten):
     looks = ("stale",)
     scenarios = ("two", "mentored")
 
-    def change(self, pk: str, sk: str, part: Arguments, state: MotoState) -> None:
+    def change(self, pk: str, sk: str, part: Arguments, state: AwsState) -> None:
         if pk.startswith("SESSION#") and sk == "S":
             let_hold(part, state, "version")
         elif pk.startswith("SESSION#"):
@@ -125,7 +125,7 @@ class MarkShared(Rewritten):
     looks = ("sleepers",)
     scenarios = ("plain",)
 
-    def change(self, pk: str, sk: str, part: Arguments, state: MotoState) -> None:
+    def change(self, pk: str, sk: str, part: Arguments, state: AwsState) -> None:
         if pk.startswith("OUT#") and "mark" in part.get("Item", {}):
             drop_condition(part)
 
@@ -137,7 +137,7 @@ class QuotaLate(Rewritten):
     looks = ("kills",)
     scenarios = ("write", "long")
 
-    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: MotoState) -> Answer:
+    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: AwsState) -> Answer:
         every = arguments.get("TransactItems", ())
         if any("reservations" in write.get("Put", {}).get("Item", {}) for write in every):
             rest = [w for w in every if w.get("Update", {}).get("Key", {}).get("sk") != {"S": "U"}]
@@ -152,7 +152,7 @@ class ClaimInHalves(Rewritten):
     looks = ("sleepers",)
     scenarios = ("text", "long")
 
-    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: MotoState) -> Answer:
+    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: AwsState) -> Answer:
         values = arguments.get("ExpressionAttributeValues", {})
         if operation != "UpdateItem" or not arguments["Key"]["pk"]["S"].startswith("TURN#"):
             return right(operation, arguments)
@@ -180,7 +180,7 @@ class ConflictTakenForDone(Rewritten):
     looks = ("conflicts",)
     scenarios = ("text", "write")
 
-    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: MotoState) -> Answer:
+    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: AwsState) -> Answer:
         try:
             return right(operation, arguments)
         except ClientError as error:
@@ -198,7 +198,7 @@ class RecordsReadCheaply(Rewritten):
     looks = ("lags",)
     scenarios = ("write", "long")
 
-    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: MotoState) -> Answer:
+    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: AwsState) -> Answer:
         values = arguments.get("ExpressionAttributeValues", {}).values()
         if operation == "Query" and any(str(v.get("S", "")).startswith("TURN#") for v in values):
             arguments = {**arguments, "ConsistentRead": False}
@@ -213,7 +213,7 @@ class ObjectUnconditional(Rewritten):
     service = "s3"
     scenarios = ("write", "long")
 
-    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: MotoState) -> Answer:
+    def wrong(self, operation: str, arguments: Arguments, right: Calls, state: AwsState) -> Answer:
         kept = {k: v for k, v in arguments.items() if k not in {"IfMatch", "IfNoneMatch"}}
         return right(operation, kept)
 

@@ -1,11 +1,10 @@
-"""The ground of an AWS account: moto in this process; every call of AWS is an I/O point.
+"""The ground of an AWS account in memory; every call of AWS is an I/O point.
 
 Each life of a worker has its own stores, because it is a process of its own: what one of them
 remembers of sessions nobody else knows.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -35,14 +34,15 @@ from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
-from tests.aws import account
-from tests.aws_home import MEBIBYTE, create_table, dispatch_in
+from tests.aws_home import MEBIBYTE
+from tests.aws_memory.account import MemoryAccount
+from tests.crash.aws_state import AwsState
 from tests.crash.ground import Awaited, Bug, Calls, Hands, NoBug, Stage
-from tests.crash.moto_state import MotoState
 from tests.crash.scheduling import Ported, Task
 from tests.crash.watching import Watch
 from tests.crash.weather import Memory
 from tests.crash.wire import Client, Wire
+from tests.scale.dynamodb import MemoryTable
 
 QUEUES = ("turns", "deliveries", "compactions", "interactions", "beats", "nights")
 UNORDERED = {"beats", "nights"}
@@ -72,16 +72,15 @@ class Process:
 
 
 class AwsGround:
-    """`ground.Ground` on moto."""
+    """`ground.Ground` on a table, queues and a bucket in memory."""
 
     name = "aws"
     rewrites = False
 
     def __init__(self) -> None:
         self.clock = Hands()
-        self._open = ExitStack()
-        self._account = self._open.enter_context(account(self.clock))
-        self._table = create_table(self._account)
+        self._account = MemoryAccount(self.clock)
+        self._table = MemoryTable()
         self._bucket = self._account.bucket()
         self._queues = {
             purpose: self._account.standard_queue(purpose)
@@ -89,16 +88,14 @@ class AwsGround:
             else self._account.queue(purpose)
             for purpose in QUEUES
         }
-        self._dispatch = dispatch_in(self._account)
         self._clients = {service: self._account.client(service) for service in ("sqs", "s3")}
-        self.state = MotoState(self._table, self._bucket, self._queues)
+        self.state = AwsState(self._table, self._account, self._bucket, self._queues)
         self.home = self._each(lambda name: _Own(self, name))
         self._warm: dict[str, Process] = {}
         self._shared: Process | None = None
 
     def close(self) -> None:
         self.state.wipe()
-        self._open.close()
 
     def enter(self, stage: Stage) -> None:
         self._stage = stage
@@ -108,7 +105,6 @@ class AwsGround:
     def wipe(self, seen: Watch, profiles: Iterable[Profile]) -> None:
         self.state.wipe()
         self.clock.reset()
-        self._account.begin_again()
         self._warm, self._shared = {}, None
         self._wire = Wire(self.state, self.clock, self._stage)
         self._outside = self._process(None, SessionCache(), NoBug())
@@ -172,7 +168,7 @@ class AwsGround:
         def through(service: str, ask: Calls) -> Calls:
             return bug.calls(service, self._wire.around(service, ask), self.state)
 
-        table = Table(self._table, through("dynamodb", self._dispatch), pause=self._wire.pause)
+        table = Table("opencrab", through("dynamodb", self._table), pause=self._wire.pause)
         sqs, s3 = (
             Client(client, partial(through, service)) for service, client in self._clients.items()
         )

@@ -14,8 +14,9 @@ from opencrab.adapters.aws_client import AWS_ERRORS
 from opencrab.adapters.dynamodb.table import PAUSES
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.ports.turn.journal import RecordedTurn
+from tests.aws_memory.client import MemoryClient
+from tests.crash.aws_state import AwsState
 from tests.crash.ground import Answer, Arguments, Calls, Hands, Stage
-from tests.crash.moto_state import MotoState
 from tests.crash.scheduling import Fault, Task
 
 _SINGLE = {"PutItem", "UpdateItem", "DeleteItem"}
@@ -28,7 +29,7 @@ _PREFIX = "agents/"
 class Wire:
     """The calls of DynamoDB, SQS and S3 of one installation."""
 
-    def __init__(self, state: MotoState, clock: Hands, stage: Stage) -> None:
+    def __init__(self, state: AwsState, clock: Hands, stage: Stage) -> None:
         self._state = state
         self._clock = clock
         self._stage = stage
@@ -69,9 +70,9 @@ class Wire:
             cheap = operation in {"Query", "GetItem"} and not arguments.get("ConsistentRead")
             behind = weather.behind() if cheap and current is not None else 0
             weather.stale += behind > 0
-            return self._state.as_of(
-                behind, self._clock.now(), lambda: ask(operation, dict(arguments))
-            )
+            if not behind:
+                return ask(operation, dict(arguments))
+            return self._state.as_of(behind, self._clock.now())(operation, dict(arguments))
 
         return read
 
@@ -125,10 +126,10 @@ class Wire:
 
 
 class Client:
-    """A client of botocore whose calls go through somebody's hands."""
+    """A client whose calls go through somebody's hands."""
 
-    def __init__(self, client: Any, through: Callable[[Calls], Calls]) -> None:
-        self._methods: dict[str, str] = client.meta.method_to_api_mapping
+    def __init__(self, client: MemoryClient, through: Callable[[Calls], Calls]) -> None:
+        self._methods = client.operations
         by_operation = {operation: method for method, operation in self._methods.items()}
 
         def ask(operation: str, arguments: Arguments) -> Answer:

@@ -1,8 +1,10 @@
 """Agents that beat in a house, and the minutes that they live through."""
 
 from datetime import timedelta
+from math import ceil
 from typing import Any
 
+from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.heartbeat_gate import LoggedHeartbeat
@@ -65,10 +67,25 @@ def minutes(house: House, count: int, *, twice: bool = False, step: int = 1) -> 
         for _ in range(1 + twice):
             run_autonomy_sweep(house.runtime)
         house.work()
-        for _ in range(60 // step):
-            house.clock.advance(step)
+        left = 60 // step * step
+        while left:
+            seconds = _until_next_beat(house, step, left)
+            house.clock.advance(seconds)
+            left -= seconds
             if drain(house, twice=twice):
                 house.work()
+
+
+def _until_next_beat(house: House, step: int, left: int) -> int:
+    """Whole steps, in seconds, in which no beat comes; a queue that cannot say is asked at each."""
+    look = getattr(house.runtime.home.beats, "next_visible_at", None)
+    if look is None:
+        return step
+    visible_at: int | None = look()
+    if visible_at is None:
+        return left
+    seconds = (visible_at - sqlite_milliseconds(house.clock.now())) / 1_000
+    return min(max(ceil(seconds / step), 1) * step, left)
 
 
 def log(house: House, name: str) -> list[LoggedHeartbeat]:

@@ -6,20 +6,27 @@ from pathlib import Path
 import pytest
 
 from opencrab.engine.runtime import Rules
-from tests.contract.homes import DISTINCT_HOMES, HOMES
+from tests.contract.homes import ENGINE_HOMES, HOMES, OpenHome
 from tests.crash.errand import RICH
 from tests.e2e.house import House
 
 Build = Callable[[Rules], House]
 
 
-@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
-def build(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Build]:
-    """Build a house with rules of its own, in each home."""
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A module that says `IN_HOMES` has its houses in these homes, the others in ENGINE_HOMES."""
+    if "opens_home" in metafunc.fixturenames:
+        homes = getattr(metafunc.module, "IN_HOMES", ENGINE_HOMES)
+        metafunc.parametrize("opens_home", homes, ids=lambda opens: opens.__name__)
+
+
+@pytest.fixture
+def build(opens_home: OpenHome, tmp_path: Path) -> Iterator[Build]:
+    """Build a house with rules of its own."""
     houses: list[House] = []
 
     def house(rules: Rules) -> House:
-        houses.append(House(request.param, tmp_path, rules))
+        houses.append(House(opens_home, tmp_path, rules))
         return houses[-1]
 
     yield house

@@ -8,7 +8,6 @@ the sweep has found that the turn's lease did.
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
@@ -17,6 +16,7 @@ from typing import Any, cast
 
 from greenlet import GreenletExit, greenlet
 
+from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.aws.functions import rules_on_aws
 from opencrab.bootstrap.consequences import CONSEQUENCES
@@ -41,8 +41,8 @@ from opencrab.ports.models.model import (
     ModelInfo,
 )
 from opencrab.settings import load_settings
-from tests.aws import account
-from tests.aws_home import home_in
+from tests.aws_home import home_on
+from tests.aws_memory.account import MemoryAccount
 from tests.crash.errand import RICH
 from tests.crash.outside import Bell, Provider, Reply, Script, registry
 from tests.crash.scenarios import message
@@ -115,9 +115,9 @@ class Lambdas:
         self.running: list[Environment] = []
         self._current: Environment | None = None
         self._swept = self._now()
-        self._open = ExitStack()
-        opened = self._open.enter_context(account(self.clock))
-        self.home = home_in(opened, self.clock, dispatch=MemoryTable(), on_turn=self._note)
+        opened = MemoryAccount(self.clock)
+        table = Table("opencrab", MemoryTable(), pause=self.clock.advance)
+        self.home = home_on(table, opened, self.clock, on_turn=self._note)
         self._sqs, self._url = opened.client("sqs"), cast("Any", self.home.turns)._url
         self._beats = cast("Any", self.home.beats)._url
         self._has_beats = False
@@ -135,9 +135,8 @@ class Lambdas:
         self._worker = Worker(self.runtime, LambdaLog("opencrab-agent-turn"))
 
     def close(self) -> None:
-        """Give up the account."""
+        """End what is running."""
         self.kill()
-        self._open.close()
 
     def introduce(self, agent_id: str, language: Language = Language.EN) -> None:
         """A new agent, in a session of its own, in which no message takes over from another."""

@@ -20,7 +20,7 @@ from opencrab.engine.discord import received_files
 from opencrab.engine.discord.presence import set_agent_discord_presence
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.ports.models.model import ChatMessage
-from tests.contract.homes import DISTINCT_HOMES, HOMES
+from tests.contract.homes import ENGINE_HOMES, HOMES
 from tests.crash.outside import Reply
 from tests.crash.scheduling import Killed
 from tests.discord.fake import OWNER, SERVER_CHANNEL, STRANGER
@@ -85,7 +85,7 @@ def seeing(model: Any) -> Any:
     return model
 
 
-@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=ENGINE_HOMES, ids=lambda opens: opens.__name__)
 def any_shore(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shore]:
     yield from opened_as(Shore, request.param, tmp_path)
 

@@ -34,7 +34,7 @@ from opencrab.engine.memory.records import memory_count
 from opencrab.ports.memory.search import SearchQuery
 from opencrab.ports.models.model import ChatMessage
 from opencrab.ports.turn.action import ActionContext
-from tests.contract.homes import HOMES
+from tests.contract.homes import DISTINCT_HOMES, HOMES
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.e2e.conftest import Build
@@ -55,6 +55,8 @@ from tests.e2e.forgotten import (
 from tests.e2e.house import House
 from tests.e2e.meddling import Killed, die, meddled, watched
 from tests.soak import SOAK
+
+IN_HOMES = DISTINCT_HOMES
 
 PERSON = ErasureRequest(scope=ErasureScope.PERSON, id=HANAKO)
 

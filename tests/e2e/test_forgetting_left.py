@@ -14,11 +14,14 @@ from opencrab.domain.errors import NotFound
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.memory.archive.export import ExportSelection, export_memory_archive
 from opencrab.engine.memory.reading import session_log_in_agent_memory, session_logs_for_memory
+from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.e2e.conftest import Build
 from tests.e2e.forgotten import occurrences
 from tests.e2e.house import House
+
+IN_HOMES = DISTINCT_HOMES
 
 SAID = "合言葉は琥珀色の貝殻です。"
 AGAIN = "amber shells lie under the bridge"

@@ -8,9 +8,12 @@ from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.engine.erasure.erase import erase_data
+from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.errand import RICH
 from tests.e2e.conftest import Build
 from tests.e2e.forgotten import HANAKO, Life, lived
+
+IN_HOMES = DISTINCT_HOMES
 
 TARO = "taro"
 

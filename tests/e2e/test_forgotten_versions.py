@@ -8,10 +8,13 @@ from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.erasure.erase import ErasureReport, erase_data
+from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.e2e.conftest import Build
 from tests.e2e.forgotten import FILE, HANAKO, SAID, Life, lived
+
+IN_HOMES = DISTINCT_HOMES
 
 
 @pytest.fixture

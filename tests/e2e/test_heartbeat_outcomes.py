@@ -8,7 +8,7 @@ import pytest
 from opencrab.domain.autonomy.heartbeat_outcome import HeartbeatChoice
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.autonomy.heartbeat import heartbeat_outcomes
-from tests.contract.homes import DISTINCT_HOMES as HOMES
+from tests.contract.homes import ENGINE_HOMES
 from tests.crash.outside import Reply
 from tests.e2e.beating import living, log, minutes, tell
 from tests.e2e.house import House
@@ -17,7 +17,7 @@ from tests.e2e.saying import speak
 SPEAKS = (Reply(text="雨が降っています。"),)
 
 
-@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=ENGINE_HOMES, ids=lambda opens: opens.__name__)
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
     opened = House(request.param, tmp_path)
     yield opened

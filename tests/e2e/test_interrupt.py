@@ -13,9 +13,12 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.control import decide_waiting_turn, stop_turn
+from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Reply
 from tests.e2e.conftest import Build
 from tests.e2e.house import House
+
+IN_HOMES = DISTINCT_HOMES
 
 WORK = (
     Reply(calls=(("ws_write", {"path": "a.md", "content": "a"}),)),

@@ -15,12 +15,15 @@ from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.ports.turn.journal import StepState
+from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import LONG, TEXT, WRITE
 from tests.crash.scheduling import Killed
 from tests.crash.watching import TRANSACTION_ITEMS
 from tests.e2e.conftest import Build
 from tests.e2e.house import House
+
+IN_HOMES = DISTINCT_HOMES
 
 ENDLESS: Script = (Reply(calls=(("ws_list", {}),)),)
 

@@ -12,9 +12,12 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.turn import control
 from opencrab.engine.turn.admission import admit_turns_of_message
+from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Reply
 from tests.crash.scenarios import LONG, TALK, TEXT, WRITE, message
 from tests.e2e.house import House
+
+IN_HOMES = DISTINCT_HOMES
 
 
 def test_a_message_is_answered(house: House) -> None:

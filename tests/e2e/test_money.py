@@ -9,10 +9,13 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.money.budgets import budget_limits
 from opencrab.ports.models.model import ChatModel
+from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import PRICE, Reply
 from tests.e2e.house import House
 from tests.e2e.talking import Telling
 from tests.e2e.thinking import drawn
+
+IN_HOMES = DISTINCT_HOMES
 
 MODEST = Usage(input_tokens=100, output_tokens=10)
 

@@ -6,8 +6,11 @@ from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.turn.journal import TurnChange
+from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Reply
 from tests.e2e.house import House
+
+IN_HOMES = DISTINCT_HOMES
 
 
 class Fog:

@@ -11,7 +11,7 @@ from opencrab.domain.conversation.message import Channel
 from opencrab.domain.value import Language
 from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.ports.models.model import ChatRequest
-from tests.contract.homes import DISTINCT_HOMES, OpenHome
+from tests.contract.homes import ENGINE_HOMES, OpenHome
 from tests.crash.outside import Reply
 from tests.e2e.house import START
 from tests.e2e.listening import (
@@ -26,7 +26,6 @@ from tests.e2e.listening import (
     STRANGER,
     YUI,
     Listening,
-    Place,
     found_in,
     may_reach,
     wire,
@@ -36,27 +35,20 @@ ALONE, YUIS = PLACES[0], PLACES[1]
 BY_NAME = {place.name: place for place in PLACES}
 
 
-@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=ENGINE_HOMES, ids=lambda opens: opens.__name__)
 def rooms(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Listening]:
     with closing(Listening(request.param, tmp_path, Language.EN)) as made:
         yield made
 
 
-# Everything locally; on AWS, whose stores are slow here, half of the places in each language.
-CASES = [(DISTINCT_HOMES[0], language, PLACES) for language in Language] + [
-    (opens, language, PLACES[part::2])
-    for opens in DISTINCT_HOMES[1:]
-    for part, language in enumerate(Language)
-]
-
-
-@pytest.mark.parametrize(("opens", "language", "places"), CASES)
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("opens", ENGINE_HOMES, ids=lambda opens: opens.__name__)
 def test_no_secret_reaches_a_request_whose_audience_may_not_know_it(
-    opens: OpenHome, language: Language, places: tuple[Place, ...], tmp_path: Path
+    opens: OpenHome, language: Language, tmp_path: Path
 ) -> None:
     with closing(Listening(opens, tmp_path, language)) as made:
         leaks = list[tuple[str, str, str]]()
-        for place in places:
+        for place in PLACES:
             for who in ASKERS:
                 # Whoever asks reads the answer, too, and on a server belongs to it.
                 heard = place.listeners | (set() if place.name == "server" else {who})

@@ -110,8 +110,8 @@ class Leases:
         self._ending = False
 
     def run(self) -> Found:
-        """Go on for so many calls, then let everything come to rest."""
-        while self.found.steps < self._most:
+        """Go on for so many calls or until something is wrong, then let everything come to rest."""
+        while self.found.steps < self._most and not self.found.problems:
             while len(self._ready) < PROCESSES:
                 self._ready.append(greenlet(self._live, parent=self._hub))
             self._owner()

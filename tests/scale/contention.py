@@ -39,8 +39,8 @@ from opencrab.ports.home import Home
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatRequest, ModelInfo
 from opencrab.ports.turn.action import ActionContext
 from opencrab.ports.turn.queue import Delivery
-from tests.aws import account
 from tests.aws_home import home_on
+from tests.aws_memory.account import MemoryAccount
 from tests.scale.clockwork import START, Clockwork
 from tests.scale.dynamodb import MemoryTable
 from tests.scale.network import Network
@@ -166,17 +166,17 @@ class Simulation:
 
     def run(self) -> Outcome:
         """Let all turns come and end."""
-        with account(self.clockwork.clock) as opened:
-            self._home = home_on(self._table(), opened, self.clockwork.clock)
-            self._open = self._worker()
-            agents = [self._agent(number) for number in range(self.load.agents)]
-            for number in range(self.load.turns):
-                agent = agents[number % len(agents)]
-                self.clockwork.start(
-                    partial(self._come, agent, number), number / self.load.turns_a_second
-                )
-            self.clockwork.run()
-            self._count()
+        clock = self.clockwork.clock
+        self._home = home_on(self._table(), MemoryAccount(clock), clock)
+        self._open = self._worker()
+        agents = [self._agent(number) for number in range(self.load.agents)]
+        for number in range(self.load.turns):
+            agent = agents[number % len(agents)]
+            self.clockwork.start(
+                partial(self._come, agent, number), number / self.load.turns_a_second
+            )
+        self.clockwork.run()
+        self._count()
         return self.outcome
 
     def _table(self) -> Table:

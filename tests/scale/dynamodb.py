@@ -6,7 +6,7 @@ between it and the adapters.
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from threading import RLock
 from typing import Any
 
@@ -34,6 +34,18 @@ class MemoryTable:
         self._indexes: dict[str, dict[str, list[tuple[Any, Key]]]] = {
             name: defaultdict(list) for name in INDEXES
         }
+
+    def clear(self) -> None:
+        """Forget every item."""
+        self.items.clear()
+        self._sorted.clear()
+        for entries in self._indexes.values():
+            entries.clear()
+
+    def fill(self, items: Iterable[Item]) -> None:
+        """Put items as they are."""
+        for item in items:
+            self._put(key_of(item), dict(item))
 
     def __call__(self, operation: str, arguments: Arguments) -> dict[str, Any]:
         """Do a call; raise as pynamodb's connection does."""

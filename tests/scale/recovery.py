@@ -29,8 +29,8 @@ from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.queue import BatchedMessage, Delivery
-from tests.aws import account
 from tests.aws_home import home_on
+from tests.aws_memory.account import MemoryAccount
 from tests.crash.outside import Bell, Provider, registry
 from tests.scale.clockwork import START, Clockwork
 from tests.scale.dynamodb import MemoryTable
@@ -140,29 +140,28 @@ class Recovery:
         return lags
 
     def _run(self, prepare: Any, lags: Lags, *, sweeps_from: float) -> None:
-        with account(self.clockwork.clock) as opened:
-            network = Network(MemoryTable(), self.clockwork)
-            table = Table("t", network, pause=self.clockwork.sleep)
-            home = home_on(table, opened, self.clockwork.clock)
-            self._turns, self._beats = DistantQueue(self.clockwork), DistantQueue(self.clockwork)
-            runtime = Runtime(
-                home=replace(home, turns=self._turns, beats=self._beats),
-                clock=self.clockwork.clock,
-                models=Provider({}),
-                actions=registry(Bell()),
-                rules=rules_on_aws(settings.load_settings({}, {})),
-                consequences=CONSEQUENCES,
-                jobs=JOBS,
-            )
-            agent = Agent(id="crab", name="Crab", created_at=START, updated_at=START)
-            soul, identity = Soul(persona_name="Crab"), Identity(name="Crab")
-            runtime.home.agents.create(Profile(agent=agent, soul=soul, identity=identity))
-            prepare(runtime)
-            self._turns.times.clear()
-            self.clockwork.start(partial(self._sweep, runtime, lags), sweeps_from)
-            for _ in range(self._functions):
-                self.clockwork.start(partial(self._work, runtime), 0.0)
-            self.clockwork.run()
+        network = Network(MemoryTable(), self.clockwork)
+        table = Table("t", network, pause=self.clockwork.sleep)
+        home = home_on(table, MemoryAccount(self.clockwork.clock), self.clockwork.clock)
+        self._turns, self._beats = DistantQueue(self.clockwork), DistantQueue(self.clockwork)
+        runtime = Runtime(
+            home=replace(home, turns=self._turns, beats=self._beats),
+            clock=self.clockwork.clock,
+            models=Provider({}),
+            actions=registry(Bell()),
+            rules=rules_on_aws(settings.load_settings({}, {})),
+            consequences=CONSEQUENCES,
+            jobs=JOBS,
+        )
+        agent = Agent(id="crab", name="Crab", created_at=START, updated_at=START)
+        soul, identity = Soul(persona_name="Crab"), Identity(name="Crab")
+        runtime.home.agents.create(Profile(agent=agent, soul=soul, identity=identity))
+        prepare(runtime)
+        self._turns.times.clear()
+        self.clockwork.start(partial(self._sweep, runtime, lags), sweeps_from)
+        for _ in range(self._functions):
+            self.clockwork.start(partial(self._work, runtime), 0.0)
+        self.clockwork.run()
         lags.seconds = self._turns.times
 
     def _sweep(self, runtime: Runtime, lags: Lags) -> None:

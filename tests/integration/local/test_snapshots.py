@@ -29,9 +29,10 @@ from tests.integration.local.living import (
     words,
 )
 from tests.published import index_of
+from tests.soak import count
 
 ROUNDS = 20
-KILLS = 20
+KILLS = count("kills of who publishes snapshots")
 TOLD_AGAIN = 20
 MOMENT_SECONDS = 0.0017
 PATIENCE_SECONDS = 30.0

@@ -11,6 +11,7 @@ import ssl
 import sys
 import time
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, BinaryIO, NamedTuple
 
 from opencrab.domain.errors import Unavailable
@@ -204,12 +205,13 @@ class _Connection:
         return line.decode("latin-1").rstrip("\r\n")
 
 
+@cache
 def door_tls_context(bundle: str = "") -> ssl.SSLContext:
     """Return a TLS context that trusts a bundle of root certificates, or the layer's folder.
 
-    From the folder, each root is loaded when it is needed. A bundle is loaded whole, some 140
-    certificates, which takes longer than everything else that a small function does. Without bundle
-    and folder, the operating system's roots are trusted.
+    From the folder, each root is loaded when needed. A bundle is loaded whole, some 140
+    certificates, longer than all else that a small function does. Without bundle
+    and folder, the system's roots are trusted.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -28,8 +28,6 @@ from opencrab.domain.models.fault import Fault, ModelCallFailed
 _NEW = httpx.Limits(max_connections=100, max_keepalive_connections=0)
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=300.0)
 _HEADERS = {"user-agent": "opencrab", "accept-encoding": "identity"}
-_tls_context = lru_cache(maxsize=1)(httpx.create_ssl_context)  # 30 ms, once for all
-
 _tls_context = cache(httpx.create_ssl_context)  # it reads all certificates: 20 ms of CPU
 _NOTHING_LEFT = (
     httpx.ConnectError,
