@@ -23,6 +23,7 @@ COUNTS: dict[str, tuple[int, int]] = {
     "strange addresses": (200, 5_000),
     "text fields of actions": (10, 130),
     "random actions with keys": (10_000, 100_000),
+    "worlds in which an agent learns": (1, 4),
     "lines of a session that a small real model summarises": (16, 64),
 }
 """What is counted: the share, and the whole."""
@@ -30,6 +31,7 @@ COUNTS: dict[str, tuple[int, int]] = {
 SAMPLED = (
     "kills around every action and compaction, before and after each call",
     "kills of a task at every step, in both homes",
+    "calls at which a publisher of an index dies, half of them before and half after",
     "troubles of Discord at every point of every scene",
     "kills of forgetting after every write",
     "questions of all retrieval sets, and those that take minutes",

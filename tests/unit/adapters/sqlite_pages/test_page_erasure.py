@@ -25,7 +25,7 @@ from tests.older_file import make_older_file
 
 SECRETS = ("合言葉は紫陽花", "the password is hydrangea")
 KEPT = "これは残る stays "
-ROWS = 50_000
+ROWS = 10_000
 PAGE = OLDER_PAGE_BYTES
 LEAF = 10
 AT_ONCE = 262_144 // PAGE_BYTES
@@ -102,7 +102,7 @@ def test_copies_that_sqlite_leaves_behind_are_in_no_file(
 ) -> None:
     make(tmp_path / "opencrab.db")
     with opened(tmp_path) as database:
-        remove(database, fill(database, 20_000, secret))
+        remove(database, fill(database, 4_000, secret))
         empty_log(database)
         assert found(tmp_path, secret) == ["opencrab.db"]
         rows = stored(database)
@@ -133,7 +133,7 @@ def test_pages_that_another_writer_remembers_bring_nothing_back(
 def test_what_others_write_meanwhile_stays_and_brings_nothing_back(tmp_path: Path) -> None:
     secret = SECRETS[0]
     with opened(tmp_path, durable=True) as database:
-        remove(database, fill(database, 20_000, secret))
+        remove(database, fill(database, 4_000, secret))
         stop, written = threading.Event(), list[str]()
 
         def write() -> None:
@@ -329,7 +329,7 @@ def test_most_free_pages_are_given_back_in_small_transactions(
     path = tmp_path / "opencrab.db"
     make(path)
     with opened(tmp_path) as database:
-        remove(database, fill(database, 20_000))
+        remove(database, fill(database, 4_000))
         with database.write_transaction() as items:
             items.execute("DELETE FROM item")
         empty_log(database)
@@ -342,7 +342,7 @@ def test_most_free_pages_are_given_back_in_small_transactions(
 
 def test_each_transaction_gives_back_more_than_one_page(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
-        fill(database, 10_000)
+        fill(database, 6_000)
         with database.write_transaction() as items:
             items.execute("DELETE FROM item")
             free = items.execute("PRAGMA freelist_count").fetchone()[0]
