@@ -25,7 +25,8 @@ from tests.older_file import make_older_file
 
 SECRETS = ("合言葉は紫陽花", "the password is hydrangea")
 KEPT = "これは残る stays "
-ROWS = 10_000
+ROWS = 50_000
+"""So many that some pages hold what SQLite left behind: a tenth of it leaves none."""
 PAGE = OLDER_PAGE_BYTES
 LEAF = 10
 AT_ONCE = 262_144 // PAGE_BYTES
@@ -95,14 +96,15 @@ def new_file(_path: Path) -> None:
 layouts = pytest.mark.parametrize("make", [new_file, make_older_file])
 
 
-@layouts
-@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize(
+    ("secret", "make"), [(SECRETS[0], new_file), (SECRETS[1], make_older_file)]
+)
 def test_copies_that_sqlite_leaves_behind_are_in_no_file(
     tmp_path: Path, secret: str, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "opencrab.db")
     with opened(tmp_path) as database:
-        remove(database, fill(database, 4_000, secret))
+        remove(database, fill(database, 20_000, secret))
         empty_log(database)
         assert found(tmp_path, secret) == ["opencrab.db"]
         rows = stored(database)
@@ -133,7 +135,7 @@ def test_pages_that_another_writer_remembers_bring_nothing_back(
 def test_what_others_write_meanwhile_stays_and_brings_nothing_back(tmp_path: Path) -> None:
     secret = SECRETS[0]
     with opened(tmp_path, durable=True) as database:
-        remove(database, fill(database, 4_000, secret))
+        remove(database, fill(database, 20_000, secret))
         stop, written = threading.Event(), list[str]()
 
         def write() -> None:
@@ -161,7 +163,7 @@ def test_what_others_write_meanwhile_stays_and_brings_nothing_back(tmp_path: Pat
 
 
 @counts_writes
-@pytest.mark.parametrize("rows", [500, ROWS])
+@pytest.mark.parametrize("rows", [500, ROWS // 5])
 def test_forgetting_one_row_writes_as_little_in_a_large_file(tmp_path: Path, rows: int) -> None:
     with opened(tmp_path) as database:
         keys = fill(database, rows, SECRETS[0])
