@@ -24,7 +24,7 @@ COUNTS: dict[str, tuple[int, int]] = {
     "text fields of actions": (6, 130),
     "random actions with keys": (10_000, 100_000),
     "worlds in which an agent learns": (1, 4),
-    "lines of a session that a small real model summarises": (16, 64),
+    "lines of a session that a small real model summarises": (8, 64),
 }
 """What is counted: the share, and the whole."""
 
