@@ -34,6 +34,7 @@ SAMPLED = (
     "calls at which a publisher of an index dies, half of them before and half after",
     "troubles of Discord at every point of every scene",
     "choices of parameters in which a broken rule of the templates is looked for",
+    "colours of the dark dashboard in Japanese as well",
     "slugs that a tainted turn writes",
     "kills of forgetting after every write",
     "questions of all retrieval sets, and those that take minutes",
