@@ -22,9 +22,10 @@ COUNTS: dict[str, tuple[int, int]] = {
     "rulings on what an agent may do": (150, 2_000),
     "lessons and skills": (60, 1_000),
     "strange addresses": (200, 5_000),
-    "text fields of actions": (10, 130),
+    "text fields of actions": (6, 130),
     "random actions with keys": (10_000, 100_000),
-    "lines of a session that a small real model summarises": (16, 64),
+    "worlds in which an agent learns": (1, 4),
+    "lines of a session that a small real model summarises": (8, 64),
 }
 """What is counted: the share, and the whole."""
 
@@ -33,7 +34,11 @@ SAMPLED = (
     "kills at every point of every scenario",
     "kills around every action and compaction, before and after each call",
     "kills of a task at every step, in both homes",
+    "calls at which a publisher of an index dies, half of them before and half after",
     "troubles of Discord at every point of every scene",
+    "choices of parameters in which a broken rule of the templates is looked for",
+    "colours of the dark dashboard in Japanese as well",
+    "slugs that a tainted turn writes",
     "kills of forgetting after every write",
     "questions of all retrieval sets, and those that take minutes",
 )

@@ -129,13 +129,8 @@ def test_the_setup_from_the_wheel_runs_opencrab_and_creates_an_agent(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("language", "line"), [("en", "database: sound"), ("ja", "問題ありません")]
-)
-def test_the_doctor_from_the_wheel_finds_it_sound(
-    installed: Installed, language: str, line: str
-) -> None:
-    assert line in installed.run("doctor", language=language)
+def test_the_doctor_from_the_wheel_finds_it_sound(installed: Installed) -> None:
+    assert "問題ありません" in installed.run("doctor", language="ja")
 
 
 @pytest.mark.slow
@@ -147,6 +142,5 @@ def test_the_dashboard_from_the_wheel_is_served(installed: Installed) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_from_the_wheel_is_printed(installed: Installed, shell: str) -> None:
-    assert "opencrab" in installed.run("completion", shell)
+def test_completion_from_the_wheel_is_printed(installed: Installed) -> None:
+    assert "opencrab" in installed.run("completion", "zsh")

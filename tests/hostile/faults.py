@@ -1,8 +1,8 @@
 """Bugs that are seeded in the source: functions of the product run with the code of a mutant."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -21,7 +21,7 @@ class SourceFault(Bug):
         """Exchange the code of what differs, and give it back at the end."""
         with ExitStack() as changed:
             for mutant in self.mutants:
-                changed.enter_context(_exchanged(sys.modules[mutant.module], mutant))
+                changed.enter_context(_exchanged(import_module(mutant.module), mutant))
             yield
 
 

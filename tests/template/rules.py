@@ -1,7 +1,7 @@
 """All rules of our own for the transformed templates, and how they are run."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tests.template import rules_access, rules_data, rules_functions, rules_page, rules_queues
@@ -50,9 +50,12 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def broken(templates: Templates, root: Path) -> dict[str, list[Violation]]:
+def broken(
+    templates: Templates, root: Path, chosen: Iterable[Mapping[str, str]] | None = None
+) -> dict[str, list[Violation]]:
     """What each rule finds, by its name: in the stacks as they come and in each other choice."""
-    every = [evaluated(templates, root, parameters) for parameters in variants(templates)]
+    choices = variants(templates) if chosen is None else chosen
+    every = [evaluated(templates, root, parameters) for parameters in choices]
     return {
         rule.__name__: list(dict.fromkeys(each for stacks in every for each in rule(stacks)))
         for rule in RULES

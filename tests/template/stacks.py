@@ -191,6 +191,7 @@ class _Stack:
         self._parent = parent
         self._template = templates[path]
         self.name = Path(path).stem
+        self._decided: dict[Any, bool] = {None: True}
         self._intrinsics: dict[str, Callable[[Any], Any]] = {
             "Condition": self._condition,
             "Fn::And": lambda each: all(self.value(each)),
@@ -310,7 +311,9 @@ class _Stack:
         return self.value(argument[1 if self._condition(argument[0]) else 2])
 
     def _condition(self, name: Any) -> bool:
-        return name is None or bool(self.value(self._template["Conditions"][name]))
+        if name not in self._decided:
+            self._decided[name] = bool(self.value(self._template["Conditions"][name]))
+        return self._decided[name]
 
     def _equals(self, argument: list[Any]) -> bool:
         first, second = self.value(argument)

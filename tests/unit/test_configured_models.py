@@ -1,6 +1,7 @@
 """The models that config/ ships: every one has a price or runs at home, and the file is whole."""
 
 from datetime import date
+from functools import cache
 from typing import Any
 
 import pytest
@@ -15,12 +16,15 @@ from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.models.routing import CallOptions, Use
+from opencrab.ports.models.model import ModelInfo
 from tests.conftest import ROOT
 
 LARGEST = 150_000
 
 
+@cache
 def configured() -> ModelsSettings:
+    """Read once: nobody changes it, and reading takes longer than most tests."""
     everything = settings.load_settings({}, {}, secret=_given)
     return provider_catalogue_settings(
         everything.table("llm"), everything.pricing, listing=settings.public_prices_of_settings
@@ -47,9 +51,15 @@ def models() -> ProviderModels:
     return ProviderModels(configured, network)
 
 
+@pytest.fixture(scope="module")
+def infos(models: ProviderModels) -> dict[str, ModelInfo]:
+    return {info.name: info for info in models.infos()}
+
+
 @pytest.mark.parametrize("name", named())
-def test_every_model_that_is_named_has_a_price(models: ProviderModels, name: str) -> None:
-    infos = {info.name: info for info in models.infos()}
+def test_every_model_that_is_named_has_a_price(
+    models: ProviderModels, infos: dict[str, ModelInfo], name: str
+) -> None:
     found = configured()
     while name in found.aliases:
         name = found.aliases[name]

@@ -30,10 +30,11 @@ def settings() -> dict[str, Any]:
 
 def unset_settings() -> list[str]:
     """Every setting that ships without a value: of uses of models, and of MCP servers."""
+    known = settings()
     return [
         name
         for name in RULES
-        if name.startswith(("llm.uses.", "mcp.servers.")) and name not in settings()
+        if name.startswith(("llm.uses.", "mcp.servers.")) and name not in known
     ]
 
 

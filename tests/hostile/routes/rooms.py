@@ -43,7 +43,7 @@ USER = (Authority.USER, Source.REST, "taro")
 NEEDED: dict[str, Any] = {
     "path": "notes/talk.md", "new_path": "海neu", "target_note": "Sea", "source_note": "Sea",
     "name": "research", "goal_id": "G1", "task_id": "G1-T1", "memory_id": "c1", "url": "https://x",
-    "target_id": "taro", "peer_id": "kai", "belief_id": "b2", "relation": "near",
+    "target_id": "taro", "peer_id": "kai", "agents": ["kai"], "belief_id": "b2", "relation": "near",
     "old_string": "moonlit", "category": "fact", "template_name": "meeting", "group": "vault",
     "peer": "kai", "agents": ["kai"], "to": "owner_sessions",
     "tasks": [{"name": f"歩く{n}", "precondition": "…", "postcondition": "…"} for n in range(5)],

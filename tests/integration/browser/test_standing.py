@@ -60,6 +60,8 @@ def test_promises_are_shown_with_trust_and_an_owner_says_whom_an_agent_reaches(
     window.until(
         lambda: installation.server.call("GET", path)["reach"] == "nobody", "the rule is not saved"
     )
+    # Until the page knows as well, its button saves nothing else.
+    window.shown("[aria-labelledby=part-memory_reach] .good")
     installation.choose(window, "#peer-reach", "listed")
     window.click("[aria-labelledby=part-memory_reach] .choice input")
     window.click("[aria-labelledby=part-memory_reach] button.send")

@@ -41,24 +41,25 @@ def test_a_write_reaches_the_disk_in_the_order_that_a_crash_forgives(
 
 @pytest.mark.parametrize("afterwards", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("existing", [True, False], ids=["replacing", "creating"])
-@pytest.mark.parametrize("at", range(MOST_CALLS))
 def test_whatever_call_fails_there_is_the_old_content_or_the_new(
-    at: int, tmp_path: Path, *, existing: bool, afterwards: bool
+    tmp_path: Path, *, existing: bool, afterwards: bool
 ) -> None:
-    faults = Faults(afterwards=afterwards)
-    files = LocalFiles(tmp_path, disk=faults.disk())
-    if existing:
-        files.write("mika", PATH, OLD)
-    faults.arm(at)
-    with suppress(Unavailable):
+    for at in range(MOST_CALLS):
+        folder = tmp_path / f"call {at}"
+        faults = Faults(afterwards=afterwards)
+        files = LocalFiles(folder, disk=faults.disk())
+        if existing:
+            files.write("mika", PATH, OLD)
+        faults.arm(at)
+        with suppress(Unavailable):
+            files.write("mika", PATH, NEW)
+            assert not faults.failed, "a failure must not pass for a success"
+        faults.arm(-1)
+        for reader in (files, LocalFiles(folder)):
+            check_whole(reader, existing=existing)
+        assert growing(folder) == []
         files.write("mika", PATH, NEW)
-        assert not faults.failed, "a failure must not pass for a success"
-    faults.arm(-1)
-    for reader in (files, LocalFiles(tmp_path)):
-        check_whole(reader, existing=existing)
-    assert growing(tmp_path) == []
-    files.write("mika", PATH, NEW)
-    assert files.read("mika", PATH)[1] == NEW
+        assert files.read("mika", PATH)[1] == NEW
 
 
 def check_whole(files: LocalFiles, *, existing: bool) -> None:
@@ -69,17 +70,17 @@ def check_whole(files: LocalFiles, *, existing: bool) -> None:
         assert files.read("mika", PATH) in [(listed[0], NEW), (listed[0], OLD if existing else NEW)]
 
 
-@pytest.mark.parametrize("at", range(MOST_CALLS))
-def test_a_conditional_write_that_failed_can_be_repeated(at: int, tmp_path: Path) -> None:
-    faults = Faults(afterwards=True)
-    files = LocalFiles(tmp_path, disk=faults.disk())
-    faults.arm(at)
-    with suppress(Unavailable):
+def test_a_conditional_write_that_failed_can_be_repeated(tmp_path: Path) -> None:
+    for at in range(MOST_CALLS):
+        faults = Faults(afterwards=True)
+        files = LocalFiles(tmp_path / f"call {at}", disk=faults.disk())
+        faults.arm(at)
+        with suppress(Unavailable):
+            files.write("mika", PATH, NEW, condition=ABSENT)
+        faults.arm(-1)
         files.write("mika", PATH, NEW, condition=ABSENT)
-    faults.arm(-1)
-    files.write("mika", PATH, NEW, condition=ABSENT)
-    assert files.read("mika", PATH)[1] == NEW
-    assert "fsync" in faults.calls, "what an earlier attempt may not have made lasting"
+        assert files.read("mika", PATH)[1] == NEW
+        assert "fsync" in faults.calls, "what an earlier attempt may not have made lasting"
 
 
 @pytest.mark.parametrize("at", range(8))

@@ -67,7 +67,7 @@ def messages_schema(wire: Path) -> jsonschema.Draft202012Validator:
     )
 
 
-@pytest.fixture(params=list(Language))
+@pytest.fixture(scope="session", params=list(Language))
 def our_actions(request: pytest.FixtureRequest) -> tuple[ActionSchema, ...]:
     """Every action that there is, as a model is told of it: none is left out for any reason."""
     born = datetime(2026, 3, 1, tzinfo=UTC)

@@ -92,12 +92,12 @@ def test_after_a_whole_index_a_batch_is_one_small_put(at: Bucketed) -> None:
 
 def test_what_a_batch_writes_does_not_grow_with_the_index(at: Bucketed) -> None:
     process = at.process()
-    for _ in range(1_500):
-        at.life.say("これは蟹と海の長い話です and a story of the sea " * 3)
+    for _ in range(750):
+        at.life.say("これは蟹と海の長い話です and a story of the sea " * 6)
     at.index(process)
     assert at.newest().size > 20 * TAIL_BYTES
     process.client.sent.clear()
-    for _ in range(60):
+    for _ in range(30):
         at.say(length=100)
         at.index(process)
     assert max(process.client.sent) < 2 * TAIL_BYTES
@@ -106,24 +106,24 @@ def test_what_a_batch_writes_does_not_grow_with_the_index(at: Bucketed) -> None:
 
 def test_a_warm_reader_fetches_increments_only_and_a_cold_one_few(at: Bucketed) -> None:
     process, reader = at.process(), at.process(refresh_seconds=REFRESH_SECONDS)
-    for _ in range(1_500):
-        at.life.say("これは蟹と海の長い話です and a story of the sea " * 3)
+    for _ in range(750):
+        at.life.say("これは蟹と海の長い話です and a story of the sea " * 6)
     at.index(process)
     base = at.newest().size
     at.find(reader, "蟹")
     reader.client.received.clear()
     at.life.meet("quiet", "hana")
-    for _ in range(40):
-        at.say("静かな quiet", "quiet", length=300)
+    for _ in range(20):
+        at.say("静かな quiet", "quiet", length=600)
         at.index(process)
         at.clock.advance(REFRESH_SECONDS + 1)
         at.find(reader, "crab")
     assert content(at)[1] > 0
-    assert len(at.find(reader, "静かな")) == 40
-    assert len(reader.client.received) <= 80
+    assert len(at.find(reader, "静かな")) == 20
+    assert len(reader.client.received) <= 40
     assert max(reader.client.received) < 4 * TAIL_BYTES < base
     cold = at.process()
-    assert len(at.find(cold, "quiet")) == 40
+    assert len(at.find(cold, "quiet")) == 20
     assert len(cold.client.received) <= 6
     assert sum(cold.client.received) < base + max(INCREMENT_BYTES, base // 8)
 
@@ -132,8 +132,8 @@ def test_increments_of_about_a_size_are_merged_until_a_whole_index_is_due(at: Bu
     process = at.process()
     at.index(process)
     wholes, most = 0, 0
-    for _ in range(60):
-        at.say(length=LONG // 3)
+    for _ in range(40):
+        at.say(length=LONG // 2)
         at.index(process)
         if at.is_increment():
             most = max(most, content(at)[1])

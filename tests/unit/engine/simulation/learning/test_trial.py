@@ -23,8 +23,9 @@ from opencrab.engine.simulation.learning.world import (
     simulated_judgement_rates,
     simulated_learning_environment,
 )
+from tests.soak import count
 
-SEEDS = (1, 2)
+SEEDS = range(1, 1 + count("worlds in which an agent learns"))
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def honest() -> Sequence[LearningTrial]:
 
 @pytest.fixture(scope="module")
 def lying() -> Sequence[LearningTrial]:
-    return [run_simulated_learning_trial(SEEDS[0], nights=45, lying=True)]
+    return [run_simulated_learning_trial(SEEDS[0], nights=20, lying=True)]
 
 
 def test_intervals_hold_the_truth(honest: Sequence[LearningTrial]) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,12 @@ from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.ports.installation.deployed_settings import DeployedSettings
 from opencrab.settings import load_settings
+
+
+@cache
+def _variables_of_sections() -> tuple[str, ...]:
+    """The variables that turn sections of the settings on; no test has them from its machine."""
+    return tuple(load_settings({}, {}).absent.values())
 
 
 @dataclass
@@ -61,7 +68,7 @@ class Home:
             transport=self.transport,
         )
         environment: dict[str, str | None] = {
-            **dict.fromkeys(load_settings({}, {}).absent.values()),
+            **dict.fromkeys(_variables_of_sections()),
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "OPENCRAB_DATA": str(self.folder / "data"),
             "OPENCRAB_CONFIG": None,

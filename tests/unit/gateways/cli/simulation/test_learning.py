@@ -12,7 +12,7 @@ from opencrab.gateways.cli.simulation.learning import MOST_SEEDS
 
 def run(*given: str, language: str = "en") -> Result:
     """The command on a small world."""
-    said = ["simulate", "learning", "--nights", "6", "--turns", "40", "--language", language]
+    said = ["simulate", "learning", "--nights", "3", "--turns", "20", "--language", language]
     return CliRunner().invoke(
         build_cli_app(lambda _options: 0), [*said, *given], env={"COLUMNS": "100"}
     )

@@ -188,13 +188,11 @@ def test_every_text_that_a_script_says_is_there_once() -> None:
         assert area == "common" or used <= {*areas["common"], *areas[area]}, area
 
 
-@pytest.mark.parametrize(
-    "script", SCRIPTS, ids=lambda script: script.relative_to(STATIC).as_posix()
-)
-def test_no_script_makes_html_or_code_from_text(script: Path) -> None:
-    code = script.read_text(encoding="utf-8")
+def test_no_script_makes_html_or_code_from_text() -> None:
     forbidden = r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(|DOMParser"
-    assert not re.search(forbidden, code)
-    # A namespace has the form of an address, but nobody goes there.
-    assert not re.search(r"https?://", code.replace("http://www.w3.org/2000/svg", ""))
-    assert len(code.splitlines()) <= 400
+    for script in SCRIPTS:
+        name, code = script.relative_to(STATIC), script.read_text(encoding="utf-8")
+        assert not re.search(forbidden, code), name
+        # A namespace has the form of an address, but nobody goes there.
+        assert not re.search(r"https?://", code.replace("http://www.w3.org/2000/svg", "")), name
+        assert len(code.splitlines()) <= 400, name
