@@ -36,9 +36,10 @@ from opencrab.domain.text.ranking import (
 )
 from opencrab.ports.memory.search import SearchHit, SearchQuery, memory_search_excerpt_line
 
-_BY_SPEAKERS = " AND row.speaker IN (SELECT value FROM json_each(:speakers))"
-_LOOKED_AT = 2_000
-"""The newest rows of a time or speaker that a question names, of which some are shown."""
+_OF_TIMES = " ORDER BY row.at DESC LIMIT 2000"
+_BY_SPEAKERS = (
+    " AND row.speaker IN (SELECT value FROM json_each(:speakers)) ORDER BY row.at DESC LIMIT :most"
+)
 
 _APART = 10
 """Places between rows that are not known to follow each other; more than any hit reaches."""
@@ -156,7 +157,7 @@ def _named_rows(
     within = ("FALSE", *(f"at >= :since{n} AND at < :until{n}" for n in range(len(asked.times))))
     found = connection.execute(
         f"SELECT id FROM (SELECT id, speaker, flags, at FROM row WHERE {of.matching_sql}"  # noqa: S608 - values are parameters
-        f"{'' if asked.times else _BY_SPEAKERS} ORDER BY row.at DESC LIMIT {_LOOKED_AT})"
+        f"{_OF_TIMES if asked.times else _BY_SPEAKERS})"
         f" ORDER BY ({' OR '.join(within)}) DESC, speaker IN (SELECT value FROM"
         f" json_each(:speakers)) DESC, flags & {TIMED} DESC, at DESC LIMIT :most",
         {**of.values, "speakers": speakers, "most": most},

@@ -77,7 +77,7 @@ def times_named_in_text(text: str, now: datetime, zone: str = "UTC") -> NamedTim
     rest = folded
     for each in found:
         rest = f"{rest[: each.start_at]}{' ' * (each.end_at - each.start_at)}{rest[each.end_at :]}"
-    spans = tuple(_span(each, here) for each in _joined(folded, found)[:MOST_SPANS])
+    spans = tuple(_span(each, here) for each in _join_ranges(folded, found)[:MOST_SPANS])
     return NamedTimes(spans, rest + text[_LONGEST:] if spans else text)
 
 
@@ -87,7 +87,7 @@ def _span(days: _Days, here: ZoneInfo) -> TimeSpan:
     return TimeSpan(*begun)
 
 
-def _joined(text: str, found: list[_Days]) -> list[_Days]:
+def _join_ranges(text: str, found: list[_Days]) -> list[_Days]:
     """Return the days named, with `from … to …` as one."""
     joined = list[_Days]()
     for each in found:
