@@ -177,7 +177,9 @@ class World:
         if bundle:
             given["AWS_CA_BUNDLE"] = str(self.bundle)
         settings = runtime.environment(self.built, folder, given)
-        settings["PYTHONPATH"] += f":{self.built / 'other'}"
+        if bundle:
+            # Before the layer, whose botocore lacks what boto3 imports.
+            settings["PYTHONPATH"] = f"{self.built / 'other'}:{settings['PYTHONPATH']}"
         return settings
 
 
@@ -281,11 +283,15 @@ def _certificate(folder: Path) -> Path:
 
 
 def _add_boto3(folder: Path) -> None:
-    """What the layer does not carry, compiled as the layers are."""
+    """What the layer does not carry, or not whole, compiled as the layers are."""
     installed = Path(sysconfig.get_path("purelib"))
-    for package in ("boto3", "s3transfer"):
-        ignored = shutil.ignore_patterns("__pycache__")
+    for package in ("boto3", "s3transfer", "botocore"):
+        ignored = shutil.ignore_patterns("__pycache__", "data" if package == "botocore" else "")
         shutil.copytree(installed / package, folder / package, ignore=ignored)
+    data = Path("botocore", "data")
+    shutil.copytree(installed / data / "sqs", folder / data / "sqs")
+    for each in (installed / data).glob("*.json"):
+        shutil.copy(each, folder / data)
     compiling = ("-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
     subprocess.run([runtime.PYTHON, *compiling, folder], check=True)
 

@@ -1,6 +1,7 @@
-"""A clock that stands still, each home in turn, and each kind of queue."""
+"""A clock that stands still, each home in turn, each kind of queue, and each back end of search."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,11 @@ import pytest
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Queue
+from tests.contract.backends import BACKENDS, Backend, OpenBackend
 from tests.contract.example import NOW
-from tests.contract.homes import HOMES, QUEUES, OpenHome, OpenQueues
+from tests.contract.homes import HOMES, QUEUES, OpenHome, OpenQueues, sqlite
+from tests.contract.searched import Place
+from tests.lived import Life
 
 
 @pytest.fixture
@@ -46,3 +50,18 @@ def queues(
     """The queues of turns and of deliveries, both empty."""
     with opens_queues(tmp_path, clock) as opened:
         yield opened
+
+
+@pytest.fixture(params=BACKENDS, ids=lambda opens: opens.__name__)
+def place(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Place]:
+    """A search of each kind over an agent's only session."""
+    opens: OpenBackend = request.param
+    with ExitStack() as stack:
+        home = stack.enter_context(sqlite(tmp_path, clock))
+
+        def again() -> Backend:
+            return stack.enter_context(opens(home, clock, tmp_path / "search"))
+
+        life = Life(home, clock)
+        life.meet("s1", "hana")
+        yield Place(home, life, again)

@@ -1,61 +1,20 @@
 """Search: what was just written is found, in both languages, and nothing that is not theirs."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.conversation.message import Audience
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.memory.search_row import EVERYTHING, RowKind, SearchClearance
 from opencrab.domain.memory.summary import memory_summary_document_id
-from opencrab.ports.home import Home
-from opencrab.ports.memory.search import SearchHit, SearchQuery
-from tests.contract.backends import BACKENDS, Backend, OpenBackend
+from opencrab.ports.memory.search import SearchQuery
 from tests.contract.example import NOW
-from tests.contract.homes import sqlite
-from tests.lived import Life
-
-
-class Place:
-    """A home that is lived in, and a search over it, as one process has it or several."""
-
-    def __init__(self, home: Home, life: Life, again: Callable[[], Backend]) -> None:
-        self.home, self.life, self.again = home, life, again
-        self.search = again()
-
-    def find(self, text: str, agent_id: str = "hana", **filters: Any) -> list[str]:
-        """The texts that are found, best first."""
-        return [each.row.text for each in self.found(text, agent_id, **filters)]
-
-    def found(self, text: str, agent_id: str = "hana", **filters: Any) -> tuple[SearchHit, ...]:
-        filters.setdefault("clearance", SearchClearance(whole=True, session_id="s1"))
-        return self.search.search(agent_id, SearchQuery(text, **filters))
-
-    def index(self) -> None:
-        """Let the indexer take in all that the feed has told."""
-        assert self.home.feed is not None
-        self.search.index_entries(self.home.feed.read(after=0, limit=10_000))
-
-
-@pytest.fixture(params=BACKENDS, ids=lambda opens: opens.__name__)
-def place(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Place]:
-    opens: OpenBackend = request.param
-    with ExitStack() as stack:
-        home = stack.enter_context(sqlite(tmp_path, clock))
-
-        def again() -> Backend:
-            return stack.enter_context(opens(home, clock, tmp_path / "search"))
-
-        life = Life(home, clock)
-        life.meet("s1", "hana")
-        yield Place(home, life, again)
+from tests.contract.searched import Place
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ def path_of(agent: str) -> str:
         ("ﾘｽﾎﾞﾝ Lisbon", RUNNING),
         ("Where did Ren run a marathon?", RUNNING),
         ("荷造り", "荷造りが大変です。"),
+        ("天気は?\nWhere is Lisbon?", RUNNING),
     ],
 )
 def test_what_was_said_is_found_by_words_and_by_whole_questions(
@@ -66,6 +67,19 @@ def test_what_was_said_is_found_by_words_and_by_whole_questions(
     assert first in best["excerpt"]
     assert best["score"] > 0
     assert "words" in best["why"]
+
+
+@pytest.mark.parametrize(
+    ("query", "speakers"),
+    [("Ren", {"Ren"}), ("今日の美香は?", {"Ren", "美香"}), ("1 Jan 2020", set())],
+)
+def test_a_name_or_a_time_alone_finds_what_was_said(
+    town: tuple[House, str, str], query: str, speakers: set[str]
+) -> None:
+    house, agent, _ = town
+    hits = [each for each in found(house, agent, query) if each["speaker"] in {"Ren", "美香"}]
+    assert {each["speaker"] for each in hits} == speakers
+    assert all({"speaker", "date"} & set(each["why"]) for each in hits)
 
 
 @pytest.mark.parametrize("query", ["京都", "Lisbon"])

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import ValidationError
@@ -58,6 +59,28 @@ def test_what_was_said_is_found_with_who_said_it_and_where(
     assert (row["speaker"], row["why"], row["score"] > 0) == ("太郎", ["words"], True)
     assert row["excerpt"] == f"太郎: 今日は良い天気 / a fine day\n太郎: {said}"
     assert "memory_id" not in row
+
+
+@pytest.mark.parametrize(
+    "query", ["どこで蟹を買った?\n誰と灯台に行った?", "Where is crab sold?\n\nWho saw light?\n"]
+)
+def test_several_questions_are_searched_in_one_call(mika: Desk, query: str) -> None:
+    for number in range(12):
+        mika.hear(f"蟹の話 crab talk {number}")
+    mika.hear("灯台へ次郎と / Jiro saw the light")
+    mika.hear("蟹は市場で買った / crab is sold there")
+    found = mika.data("search_my_history", query=query, limit=2)
+    texts = " ".join(each["excerpt"] for each in found["results"])
+    assert "灯台へ" in texts and "市場で" in texts  # noqa: PT018 - both, in any order
+
+
+def test_a_time_in_a_question_is_on_the_agents_clock(mika: Desk) -> None:
+    mika.at = replace(mika.at, reach=replace(mika.at.reach, time_zone="Asia/Tokyo"))
+    mika.hear("灯台の話")
+    today = f"{mika.at.clock.now().astimezone(ZoneInfo('Asia/Tokyo')):%Y-%m-%d}"
+    found = mika.data("search_my_history", query=f"{today} に何を聞いた?")
+    assert found["results"][0]["why"][-1] == "date"
+    assert mika.data("search_my_history", query="2020年1月1日に何を聞いた?")["count"] == 0
 
 
 @pytest.mark.parametrize(

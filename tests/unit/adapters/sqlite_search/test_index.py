@@ -352,15 +352,15 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (lambda path: path.write_bytes(b"hello" * 100), "not a database"),
         (lambda path: path.write_bytes(path.read_bytes()[:-4096]), "is truncated"),
         (lambda path: path.write_bytes(path.read_bytes()[:50]), "not a database"),
-        (lambda path: _say(path, "PRAGMA user_version=99"), "version is 99, not 1"),
+        (lambda path: _say(path, "PRAGMA user_version=99"), "version is 99, not 2"),
         (lambda path: _say(path, "PRAGMA application_id=1"), "index version is"),
         (
             lambda path: _say(path, "UPDATE about SET value='a2' WHERE key='agent'"),
             "an agent other",
         ),
         (
-            lambda path: _say(path, "UPDATE about SET value='2' WHERE key='tokenizer'"),
-            "tokenizer 2",
+            lambda path: _say(path, "UPDATE about SET value='1' WHERE key='tokenizer'"),
+            "tokenizer 1",
         ),
         (lambda path: _say(path, "DROP TABLE about"), "about"),
         (lambda path: _say(path, "DROP TABLE words_data"), "words"),

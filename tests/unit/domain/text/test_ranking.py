@@ -4,9 +4,12 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opencrab.domain.text.dates import TimeSpan, times_named_in_text
+from opencrab.domain.text.query import ParsedQuery
 from opencrab.domain.text.ranking import (
     LENT,
     RankedRow,
@@ -17,6 +20,7 @@ from opencrab.domain.text.ranking import (
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=3_650)
+DAY = times_named_in_text("2025-06-01", NOW).spans
 
 
 def _row(place: int, score: float = 0.0, **changes: Any) -> RankingCandidate:
@@ -24,12 +28,9 @@ def _row(place: int, score: float = 0.0, **changes: Any) -> RankingCandidate:
     return RankingCandidate(key=f"r{place}", place=place, score=score, **{**given, **changes})
 
 
-def _ranked(
-    *rows: RankingCandidate, named: frozenset[str] = frozenset(), **more: Any
-) -> tuple[RankedRow, ...]:
-    return rank_text_search_candidates(
-        rows, named=named, asks_when=more.get("asks_when", False), now=NOW, limit=10
-    )
+def _ranked(*rows: RankingCandidate, limit: int = 10, **asked: Any) -> tuple[RankedRow, ...]:
+    query = ParsedQuery(terms=("crab",), **asked)
+    return rank_text_search_candidates(rows, query, now=NOW, limit=limit)
 
 
 def _scores(*rows: RankingCandidate, **more: Any) -> dict[int | str, float]:
@@ -51,11 +52,45 @@ def test_only_speech_lends_and_borrows_and_only_in_its_session() -> None:
 def test_a_named_speaker_and_a_time_that_was_asked_for_count_for_more() -> None:
     named = frozenset({"花子"})
     assert _scores(_row(1, 10.0), _row(5, 11.0, speaker="Ken"), named=named) == {
-        "r1": 20.0,
+        "r1": 30.0,
         "r5": 11.0,
     }
-    assert _scores(_row(1, 10.0, timed=True), _row(5, 11.0), asks_when=True)["r1"] == 14.0
+    assert _scores(_row(1, 10.0, timed=True), _row(5, 11.0), asks_when=True)["r1"] == 17.0
     assert _scores(_row(1, 10.0, timed=True))["r1"] == 10.0
+
+
+def test_a_row_of_the_time_that_was_named_counts_four_times_and_a_near_one_twice() -> None:
+    then, soon = NOW - timedelta(days=400), NOW - timedelta(days=397)
+    times = times_named_in_text("27 April 2024", NOW).spans
+    assert times[0].holds(then)
+    rows = [_row(1, 10.0, at=then), _row(5, 10.0, at=soon), _row(9, 10.0)]
+    assert _scores(*rows, times=times) == pytest.approx(
+        {"r1": 40.0, "r5": 20.0, "r9": 10.0}, rel=0.01
+    )
+    assert _ranked(*rows, times=times)[0].why == ("words", "date")
+
+
+def test_rows_of_the_time_that_was_named_are_shown_without_a_word_of_the_question() -> None:
+    hits = [_row(place, 10.0, session_id="s2") for place in range(1, 99, 9)]
+    dated = [_row(place, at=NOW, is_named=True) for place in range(100, 200, 9)]
+    found = _ranked(*hits, *dated, times=DAY)
+    assert [each.why for each in found] == [("date",)] * 7 + [("words",)] * 3
+    only_time = _ranked(*hits, *dated, times=DAY, tells=False)
+    assert [each.why for each in only_time] == [("date",)] * 10
+    assert {each.score for each in only_time} == {0.0}
+
+
+def test_a_name_alone_shows_what_that_speaker_said_last() -> None:
+    own = [_row(place, at=NOW - timedelta(days=place), is_named=True) for place in range(1, 99, 9)]
+    told = [_row(place, 10.0, session_id="s2", speaker="Ken") for place in range(101, 199, 9)]
+    asked: dict[str, Any] = {"named": frozenset({"花子"}), "tells": False}
+    found = _ranked(*told, *own, **asked)
+    assert [each.candidate.speaker for each in found] == ["花子"] * 7 + ["Ken"] * 3
+    assert [each.candidate.key for each in found[:3]] == ["r1", "r10", "r19"]
+    # With something to look for beside the name, words decide.
+    assert [each.candidate.speaker for each in _ranked(*told, *own, named=asked["named"])] == [
+        "Ken"
+    ] * 10
 
 
 def test_importance_and_recency_move_a_row_a_little() -> None:
@@ -104,14 +139,18 @@ def test_the_order_in_which_rows_come_makes_no_difference(
     rows=_ROWS,
     named=st.sampled_from([frozenset[str](), frozenset({"Ken"})]),
     asks_when=st.booleans(),
+    times=st.sampled_from([(), DAY]),
 )
 def test_rows_that_get_too_little_to_be_shown_can_be_left_out(
-    rows: list[RankingCandidate], named: frozenset[str], *, asks_when: bool
+    rows: list[RankingCandidate],
+    named: frozenset[str],
+    times: tuple[TimeSpan, ...],
+    *,
+    asks_when: bool,
 ) -> None:
     hits = [row for row in rows if row.score > 0]
-    least = least_neighbour_text_score(
-        [hit.score for hit in hits], named, asks_when=asks_when, limit=3
-    )
+    asked = ParsedQuery(("crab",), named, asks_when, times)
+    least = least_neighbour_text_score([hit.score for hit in hits], asked, limit=3)
     lent = dict.fromkeys((row.place for row in rows), 0.0)
     for hit in hits:
         for places, share in LENT:
@@ -120,7 +159,6 @@ def test_rows_that_get_too_little_to_be_shown_can_be_left_out(
                 lent[other.place] += share * hit.score
     kept = [row for row in rows if row.score > 0 or lent[row.place] >= least]
     whole, part = (
-        rank_text_search_candidates(some, named=named, asks_when=asks_when, now=NOW, limit=3)
-        for some in (rows, kept)
+        rank_text_search_candidates(some, asked, now=NOW, limit=3) for some in (rows, kept)
     )
     assert whole == part

@@ -56,6 +56,13 @@ def test_an_index_keeps_words_pairs_and_every_kanji_in_order() -> None:
     assert index_terms_of_text("🦀 !! \0 _") == ()
 
 
+def test_names_of_programs_are_found_by_their_parts() -> None:
+    assert index_terms_of_text("useState を呼ぶ")[:2] == ("use", "state")
+    assert "usestate" in index_terms_of_text("useState")
+    assert index_terms_of_text("parseHTTPHeader")[:3] == ("parse", "http", "header")
+    assert index_terms_of_text("Plain Words ABC iPad") == ("pad", "plain", "words", "abc", "ipad")
+
+
 def test_halves_of_characters_are_no_terms() -> None:
     assert index_terms_of_text("\ud800") == index_terms_of_text("\udfff") == ()
     assert index_terms_of_text("海\ud800tea") == ("海", "tea")

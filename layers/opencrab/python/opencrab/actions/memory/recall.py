@@ -38,7 +38,12 @@ from opencrab.domain.turn.action import ActionResult, Effect, FileWritten, Memor
 from opencrab.domain.value import ShortText, Unit, Value
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.ports.conversation.sessions import Sessions
-from opencrab.ports.memory.search import MOST_FOUND, SearchHit, SearchQuery
+from opencrab.ports.memory.search import (
+    MOST_FOUND,
+    SearchHit,
+    SearchQuery,
+    search_each_question,
+)
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, byte_count_of_turn_json, one_line
 from opencrab.ports.workspace.files import ABSENT
 
@@ -115,16 +120,16 @@ def _foreign_words_may_not_forget(_arguments: ForgetMemory, context: ActionConte
     impact=Impact.READ,
     effect=Effect.PURE,
     sentences=("Search its past for {query}", "過去のやりとりから「{query}」を探す"),
-    ja="過去と記憶を探します。query は会話の言語の質問文全体。",
+    ja="過去と記憶を探します。query は会話の言語の質問文全体(1行1問)。",
     result_bytes=PAGED_BYTES,
     spills=False,
 )
 def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> ActionResult:
-    """Search the past and your memories. Pass whole questions in the conversation's language."""
+    """Search the past and your memories. Pass whole questions, one a line, in their language."""
     if not arguments.query.strip():
         raise Invalid("query is blank", field="query", cure="give the words to search for")
     query = _query(arguments, context)
-    everything = context.reach.search.search(context.agent.id, query)
+    everything = search_each_question(context.reach.search, context.agent.id, query)
     found, could_hide, hidden = _left(_without_left_sessions(everything, context), query, context)
     shown = _render_hits(found, query, context)
     result = ActionResult.ok(query=arguments.query, count=len(shown), results=shown)
@@ -260,6 +265,7 @@ def _query(arguments: SearchMyHistory, context: ActionContext) -> SearchQuery:
         since=_moment("since", since, zone, after=False) if since.strip() else None,
         until=_moment("until", until, zone, after=True) if until.strip() else None,
         before=(session.id, turn.trigger_line) if turn.trigger_line > 0 else None,
+        zone=zone,
     )
 
 

@@ -241,7 +241,9 @@ def _similar(new: Memory, context: ActionContext) -> dict[str, Document]:
 
     A memory that is saved twice can be merged later; one that is not saved is lost.
     """
-    query = SearchQuery(new.content, kinds=frozenset({RowKind.MEMORY}), limit=SIMILAR)
+    query = SearchQuery(
+        new.content, kinds=frozenset({RowKind.MEMORY}), limit=SIMILAR, only_words=True
+    )
     try:
         found = context.reach.search.search(context.agent.id, query)
     except Unavailable:

@@ -11,6 +11,7 @@ from opencrab.adapters.opensearch.schema import ROW
 from opencrab.adapters.search_rows import search_row_microseconds
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import RowKind, SearchClearance, SearchRow
+from opencrab.domain.text.dates import TimeSpan
 from opencrab.domain.value import value_with_surrogates_joined
 from opencrab.ports.memory.search import SearchQuery
 
@@ -71,6 +72,12 @@ def opensearch_answering_rows_filter(query: SearchQuery, heard: AbstractSet[str]
     if times:
         clauses.append({"range": {"at": times}})
     return clauses
+
+
+def opensearch_times_filter(times: tuple[TimeSpan, ...]) -> Clause:
+    """Return a filter for rows of some times, or near them."""
+    spans = (map(search_row_microseconds, (each.before, each.after)) for each in times)
+    return any_opensearch_filter([{"range": {"at": {"gte": a, "lte": b - 1}}} for a, b in spans])
 
 
 def opensearch_row_is_audible(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:

@@ -18,6 +18,7 @@ from opencrab.domain.text.ranking import (
     MOST_HITS,
     RankedRow,
     RankingCandidate,
+    is_text_search_row_named,
     rank_text_search_candidates,
 )
 from opencrab.ports.memory.search import (
@@ -37,6 +38,7 @@ _AROUND = range(min(place for place, _ in LENT) - 1, max(place for place, _ in L
 class RowPool:
     """Rows by document id; rows in `_pool` may be hits, the others are neighbours of hits.
 
+    Rows in `_named` may be shown without a score, since the question names their time or speaker.
     `sound` are documents that were read again from the stores, `around` the places already fetched.
     """
 
@@ -57,6 +59,7 @@ class RowPool:
         self._now = now
         self._rows = dict[str, PlacedRow]()
         self._pool = set[str]()
+        self._named = set[str]()
         self._scores = dict[str, float]()
         self._places = dict[Place, SearchRow]()
         self.add(before.tail.rows, hits=True)
@@ -85,6 +88,11 @@ class RowPool:
                     self._places[found.row.session_id, found.place] = found.row
             if scores and key in self._rows and self.row(key) == found.row:
                 self._scores[key] = scores[key]
+
+    def add_named(self, rows: Mapping[str, PlacedRow]) -> None:
+        """Add rows of a time or speaker that the question names."""
+        self._named.update(rows)
+        self.add(rows)
 
     def put(self, key: str, row: SearchRow | None) -> None:
         """Replace a row by its present state in the stores; None removes it."""
@@ -121,19 +129,15 @@ class RowPool:
 
     def ranked(self, hits: Mapping[str, float]) -> tuple[RankedRow, ...]:
         """Return hits and neighbours in the order of display."""
-        near = self.neighbours_of(hits)
+        near, named = self.neighbours_of(hits), self._named_keys()
         candidates = [
-            self._candidate(key, found, hits.get(key, 0.0))
+            self._candidate(key, found, hits.get(key, 0.0), is_named=key in named)
             for key, found in self._rows.items()
-            if key in hits or (found.row.session_id, found.place) in near
+            if key in hits or key in named or (found.row.session_id, found.place) in near
             if opensearch_row_may_answer(found.row, self.query, self.before.heard)
         ]
         return rank_text_search_candidates(
-            candidates,
-            named=self._asked.named,
-            asks_when=self._asked.asks_when,
-            now=self._now,
-            limit=min(self.query.limit, MOST_FOUND),
+            candidates, self._asked, now=self._now, limit=min(self.query.limit, MOST_FOUND)
         )
 
     def to_hit(self, each: RankedRow) -> SearchHit:
@@ -171,7 +175,20 @@ class RowPool:
         row = self.row(key)
         return -points, -search_row_microseconds(row.at), row.session_id, row.sequence, key
 
-    def _candidate(self, key: str, found: PlacedRow, points: float) -> RankingCandidate:
+    def _named_keys(self) -> set[str]:
+        """Return rows that may be shown without a score, the newest rows among them."""
+        if not self._asked.names_rows:
+            return set()
+        recent = self.before.tail.rows
+        return self._named | {
+            key
+            for key, found in recent.items()
+            if is_text_search_row_named(found.row.speaker, found.row.at, self._asked)
+        }
+
+    def _candidate(
+        self, key: str, found: PlacedRow, points: float, *, is_named: bool
+    ) -> RankingCandidate:
         row = found.row
         return RankingCandidate(
             key=key,
@@ -183,4 +200,5 @@ class RowPool:
             importance=row.importance,
             spoken=found.place > 0,
             timed=found.timed,
+            is_named=is_named,
         )

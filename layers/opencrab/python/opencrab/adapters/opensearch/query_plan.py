@@ -63,7 +63,9 @@ def read_opensearch_query_context(
     heard.update(_names(found.get("heard", {}).get("in")))
     here = past.sessions_taken_part_in(person, heard) if person else frozenset[str]()
     before = QueryContext(tail=tail, heard=here)
-    called = speakers_named_in_text(query.text, speakers)
+    called = frozenset[str]()
+    if not query.only_words:
+        called = speakers_named_in_text(query.text, speakers)
     return replace(before, speakers=_visible_speakers(client, index, query, called, before))
 
 

@@ -1,7 +1,7 @@
 """Search over OpenSearch Serverless: its hits and the newest rows in one order.
 
 One search asks the collection three times: for what there is to know before, for the best hits,
-and for their neighbours.
+and for their neighbours. A question that names a time asks twice more, for that time only.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,6 +13,7 @@ from opencrab.adapters.opensearch.limits import (
     opensearch_answering_rows_filter,
     opensearch_audible_rows_filter,
     opensearch_term_filter,
+    opensearch_times_filter,
 )
 from opencrab.adapters.opensearch.merging import Place, RowPool
 from opencrab.adapters.opensearch.query_plan import QueryContext, read_opensearch_query_context
@@ -26,8 +27,10 @@ from opencrab.adapters.opensearch.schema import (
 )
 from opencrab.adapters.opensearch.terms import plain_opensearch_term
 from opencrab.adapters.opensearch.watermark import Watermarks, opensearch_watermarks_query
-from opencrab.domain.text.query import parse_query_text
+from opencrab.domain.text.dates import TimeSpan
+from opencrab.domain.text.query import ParsedQuery, parse_query_text
 from opencrab.domain.text.ranking import MOST_HITS, RankedRow
+from opencrab.domain.value import value_with_surrogates_joined
 from opencrab.ports.memory.search import IndexStatus, SearchHit, SearchQuery
 
 _LOOKS = 3
@@ -56,11 +59,17 @@ class OpenSearch(OpenSearchIndexing):
         before = read_opensearch_query_context(
             self._client, index, self._past, agent_id, query, now=now
         )
-        asked = parse_query_text(query.text, before.speakers)
+        since = None if query.only_words else now
+        asked = parse_query_text(query.text, before.speakers, since, query.zone)
         sought = tuple(dict.fromkeys(map(plain_opensearch_term, asked.terms)))
         look = RowPool(query, asked, sought, before, now)
         hits = self._client.search(index, _hits_asked(query, sought, before))
         look.add(_rows(hits), hits=True, scores=_scores(hits))
+        if asked.times:
+            dated = self._client.search(index, _hits_asked(query, sought, before, asked.times))
+            look.add(_rows(dated), hits=True, scores=_scores(dated))
+        if asked.names_rows:
+            look.add_named(_rows(self._client.search(index, _named_asked(query, asked, before))))
         for _ in range(_LOOKS):
             order = self._looked(index, look)
             if not self._learnt(agent_id, look, order):
@@ -132,15 +141,32 @@ def _is_sure(each: RankedRow, look: RowPool) -> bool:
 
 
 def _hits_asked(
-    query: SearchQuery, sought: tuple[str, ...], before: QueryContext
+    query: SearchQuery,
+    sought: tuple[str, ...],
+    before: QueryContext,
+    times: tuple[TimeSpan, ...] = (),
 ) -> dict[str, Any]:
-    """Return the BM25 search for rows that may be hits."""
+    """Return the BM25 search for rows that may be hits, of some times or of any."""
     match = {"match": {"terms": {"query": " ".join(sought), "operator": "or"}}}
     limits = opensearch_answering_rows_filter(query, before.heard)
+    limits += [opensearch_times_filter(times)] if times else []
     return {
         "size": MOST_HITS,
         "query": {"bool": {"must": [match], "filter": limits}},
         "sort": _ORDER,
+        "track_total_hits": False,
+    }
+
+
+def _named_asked(query: SearchQuery, asked: ParsedQuery, before: QueryContext) -> dict[str, Any]:
+    """Return the search for the newest rows of the times that a question names, or the speakers."""
+    limits = opensearch_answering_rows_filter(query, before.heard)
+    speakers = {"terms": {"speaker": sorted(map(value_with_surrogates_joined, asked.named))}}
+    limits.append(opensearch_times_filter(asked.times) if asked.times else speakers)
+    return {
+        "size": MOST_HITS,
+        "query": {"bool": {"filter": limits}},
+        "sort": _ORDER[1:],
         "track_total_hits": False,
     }
 

@@ -1,9 +1,10 @@
 """Conditions: a query's clearance and filters as they stand in every statement of a search."""
 
 import json
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from opencrab.adapters.search_rows import search_row_microseconds
 from opencrab.adapters.sqlite_search.row_codec import IndexStringTable
@@ -11,6 +12,9 @@ from opencrab.adapters.sqlite_search.schema import HEARINGS, KINDS, SPEECH
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import RowKind, SearchClearance
 from opencrab.ports.memory.search import SearchQuery
+
+if TYPE_CHECKING:
+    from opencrab.domain.text.dates import TimeSpan
 
 _NOBODY = 0
 """A number that no name has."""
@@ -34,6 +38,19 @@ class Conditions:
     def matches_all(self) -> bool:
         """True if there is no condition, so that every row matches."""
         return self.matching_sql == _TRUE
+
+    def at_times(self, times: "Iterable[TimeSpan]") -> "Conditions":
+        """Return these conditions for rows of these times or near them only.
+
+        The values also have `since` and `until` of each time, by its number.
+        """
+        values, spans = dict(self.values), list[str]()
+        for number, time in enumerate(times):
+            bounds = zip(("since", "until", "from", "to"), time, strict=True)
+            values |= {f"{name}{number}": search_row_microseconds(at) for name, at in bounds}
+            spans.append(f"row.at >= :from{number} AND row.at < :to{number}")
+        either = f"({' OR '.join(f'({each})' for each in spans)})"
+        return replace(self, matching_sql=_all([self.matching_sql, either]), values=values)
 
 
 _TRUE = "(1)"

@@ -26,7 +26,7 @@ from opencrab.adapters.sqlite_search.schema import (
     translate_sqlite_search_decoding_errors,
 )
 from opencrab.domain.memory.search_row import RowKind, SearchRow
-from opencrab.domain.text.query import parse_query_text, speakers_named_in_text
+from opencrab.domain.text.query import ParsedQuery, parse_query_text, speakers_named_in_text
 from opencrab.domain.text.ranking import (
     LENT,
     RankedRow,
@@ -35,6 +35,11 @@ from opencrab.domain.text.ranking import (
     rank_text_search_candidates,
 )
 from opencrab.ports.memory.search import SearchHit, SearchQuery, memory_search_excerpt_line
+
+_OF_TIMES = " ORDER BY row.at DESC LIMIT 2000"
+_BY_SPEAKERS = (
+    " AND row.speaker IN (SELECT value FROM json_each(:speakers)) ORDER BY row.at DESC LIMIT :most"
+)
 
 _APART = 10
 """Places between rows that are not known to follow each other; more than any hit reaches."""
@@ -91,28 +96,34 @@ def find_sqlite_search_rows(
     limits = sqlite_search_conditions(query, names, heard)
     if limits is None or query.limit < 1:
         return ()
-    called = speakers_named_in_text(query.text, speakers)
+    called = frozenset[str]()
+    if not query.only_words:
+        called = speakers_named_in_text(query.text, speakers)
     if called and not query.clearance.whole:
         called = _visible_speakers(connection, names, called, limits)
-    asked = parse_query_text(query.text, called)
+    asked = parse_query_text(query.text, called, None if query.only_words else now, query.zone)
     hits, why = (
         best_sqlite_search_hits(connection, asked.terms, limits),
         dict[int, tuple[str, ...]](),
     )
+    if asked.times:
+        hits |= best_sqlite_search_hits(connection, asked.terms, limits.at_times(asked.times))
     if sense is not None:
         hits, why = sense(connection, hits, limits)
-    least = least_neighbour_text_score(
-        hits.values(), asked.named, asks_when=asked.asks_when, limit=query.limit
-    )
+    least = least_neighbour_text_score(hits.values(), asked, limit=query.limit)
     if query.kinds and RowKind.SPEECH not in query.kinds:
         # Only speech gets a share of its neighbours' scores: what has less is not among the best.
         hits = {number: score for number, score in hits.items() if score >= least}
     around = _around(connection, hits)
-    listed = _candidates(connection, names, hits, _near(hits, around, least), limits)
-    candidates = (each._replace(why=why.get(int(each.key), each.why)) for each in listed)
-    best = rank_text_search_candidates(
-        candidates, named=asked.named, asks_when=asked.asks_when, now=now, limit=query.limit
+    places = _near(hits, around, least)
+    only_named = _named_rows(connection, names, asked, limits, query.limit) - places.keys()
+    places.update((number, []) for number in only_named)
+    listed = _candidates(connection, names, hits, places, limits)
+    candidates = (
+        each._replace(why=why.get(int(each.key), each.why), is_named=each.key in only_named)
+        for each in listed
     )
+    best = rank_text_search_candidates(candidates, asked, now=now, limit=query.limit)
     return _fetch_with_neighbours(connection, names, best, limits)
 
 
@@ -129,6 +140,29 @@ def _visible_speakers(
         {**limits.values, "speakers": json.dumps([names.find_id(each) for each in speakers])},
     )
     return frozenset(names.text(number) for (number,) in found.fetchall())
+
+
+def _named_rows(
+    connection: sqlite3.Connection,
+    names: IndexStringTable,
+    asked: ParsedQuery,
+    limits: Conditions,
+    most: int,
+) -> AbstractSet[int]:
+    """Return rows of the times that a question names, or by the speakers, whatever their words."""
+    if not asked.names_rows:
+        return frozenset()
+    of = limits.at_times(asked.times) if asked.times else limits
+    speakers = json.dumps([names.find_id(each) for each in sorted(asked.named)])
+    within = ("FALSE", *(f"at >= :since{n} AND at < :until{n}" for n in range(len(asked.times))))
+    found = connection.execute(
+        f"SELECT id FROM (SELECT id, speaker, flags, at FROM row WHERE {of.matching_sql}"  # noqa: S608 - values are parameters
+        f"{_OF_TIMES if asked.times else _BY_SPEAKERS})"
+        f" ORDER BY ({' OR '.join(within)}) DESC, speaker IN (SELECT value FROM"
+        f" json_each(:speakers)) DESC, flags & {TIMED} DESC, at DESC LIMIT :most",
+        {**of.values, "speakers": speakers, "most": most},
+    )
+    return frozenset(number for (number,) in found)
 
 
 def _around(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, _Around]:

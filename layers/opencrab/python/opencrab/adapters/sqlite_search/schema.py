@@ -14,11 +14,11 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import RowKind
 
-TOKENIZER = 1
+TOKENIZER = 2
 """Changes whenever texts are cut into terms in another way; an index of another one is refused."""
 
 _APPLICATION = 0x0C4AB51D
-_VERSION = 1
+_VERSION = 2
 _HEAD = 100
 
 _PATIENCE_SECONDS = 10.0
@@ -57,6 +57,7 @@ CREATE TABLE row (
     ref TEXT, text TEXT NOT NULL
 );
 CREATE UNIQUE INDEX row_line ON row (session, sequence) WHERE ref IS NULL;
+CREATE INDEX row_at ON row (at);
 CREATE UNIQUE INDEX row_kept ON row (kind, ref) WHERE ref IS NOT NULL;
 CREATE VIRTUAL TABLE words USING fts5(
     text, content='', tokenize='porter unicode61 remove_diacritics 2'

@@ -8,9 +8,14 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from opencrab.domain.text.terms import index_terms_of_text
+
+if TYPE_CHECKING:
+    from opencrab.domain.text.dates import NamedTimes, TimeSpan
 
 MOST_TERMS = 24
 """The limit of terms to search for, the rarest ones."""
@@ -41,15 +46,29 @@ _COMMON_PAIRS = """
 
 @dataclass(frozen=True)
 class ParsedQuery:
-    """A parsed query: distinct terms, the speakers named, and whether it asks for a time."""
+    """A parsed query: distinct terms, the speakers and times named, whether it asks for a time.
+
+    `tells` if it says more than names and times.
+    """
 
     terms: tuple[str, ...]
     named: frozenset[str] = frozenset()
     asks_when: bool = False
+    times: "tuple[TimeSpan, ...]" = ()
+    tells: bool = True
+
+    @property
+    def names_rows(self) -> bool:
+        """True if rows are asked for by their time or, with nothing else, by who spoke."""
+        return bool(self.times) or (bool(self.named) and not self.tells)
 
 
-def parse_query_text(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
+def parse_query_text(
+    text: str, speakers: Iterable[str] = (), now: datetime | None = None, zone: str = "UTC"
+) -> ParsedQuery:
     """Parse a query; `speakers` are the names of those whom the searcher may hear.
+
+    Times are read as seen from `now` on the clock of a time zone; without `now` none are.
 
     A speaker is named when all terms of the name are in the query; then the name is not searched as
     a word, but what that speaker said ranks higher. If the query has no other informative term, the
@@ -59,6 +78,9 @@ def parse_query_text(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
     distinct = tuple(dict.fromkeys(index_terms_of_text(text)))
     names = speakers_named_in_text(text, speakers)
     called = frozenset[str]().union(*map(_terms_of_name, names))
+    times, rest = _times(text, now, zone) if now is not None else ((), text)
+    left = distinct if not times else tuple(dict.fromkeys(index_terms_of_text(rest)))
+    tells = any(_tells_beside(called, term) for term in left)
     if not any(_tells_beside(called, term) for term in distinct):
         called = frozenset()
     terms = _but(distinct, called)
@@ -66,7 +88,19 @@ def parse_query_text(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
     telling = _but(terms, _common_pairs())
     if len(telling) >= _ENOUGH:
         terms = telling
-    return ParsedQuery(terms=_ends(terms), named=names, asks_when=bool(_when().search(text)))
+    return ParsedQuery(
+        terms=_ends(terms),
+        named=names,
+        asks_when=bool(_when().search(text)),
+        times=times,
+        tells=tells,
+    )
+
+
+def _times(text: str, now: datetime, zone: str) -> "NamedTimes":
+    from opencrab.domain.text.dates import times_named_in_text  # noqa: PLC0415 - the first question
+
+    return times_named_in_text(text, now, zone)
 
 
 def speakers_named_in_text(text: str, speakers: Iterable[str]) -> frozenset[str]:

@@ -51,10 +51,10 @@ def share_of_terms_in_text(sought: frozenset[str], text: str) -> float:
 def index_terms_of_text(text: str) -> tuple[str, ...]:
     """Return the terms that an index stores of a text and looks up, in order, with repeats.
 
-    Words as they are; in scripts without spaces every two neighbouring characters and, since a
-    single one may be a word, every kanji.
+    Words as they are, and the parts of names like `useState`; in scripts without spaces every two
+    neighbouring characters and, since a single one may be a word, every kanji.
     """
-    found: list[str] = []
+    found = _parts_of_names(text)
     for match in _runs().finditer(_normalize_text(text)):
         run = match.group()
         if match["unspaced"] is None or len(run) == 1:
@@ -63,6 +63,16 @@ def index_terms_of_text(text: str) -> tuple[str, ...]:
         found.extend(map("".join, pairwise(run)))
         found.extend(_kanji().findall(run))
     return tuple(found)
+
+
+def _parts_of_names(text: str) -> list[str]:
+    """Return the words that names of programs are put together from, as in `useState`."""
+    inner = _inner_capital()
+    if not inner.search(text):
+        return []
+    named = (word for word in _letters().findall(text) if inner.search(word))
+    parts = (part.lower() for name in named for part in _name_part().findall(name))
+    return [part for part in parts if len(part) >= _SHORTEST_WORD]
 
 
 def _extract_terms(text: str, *, alone_only: bool) -> set[str]:
@@ -83,6 +93,21 @@ def _extract_terms(text: str, *, alone_only: bool) -> set[str]:
 def _runs() -> re.Pattern[str]:
     """Compile the pattern on the first search: it takes 10 ms, which most starts can save."""
     return re.compile(f"(?P<unspaced>[{_UNSPACED}]+)|[^\\W_{_UNSPACED}]+")
+
+
+@cache
+def _inner_capital() -> re.Pattern[str]:
+    return re.compile("[a-z][A-Z]")
+
+
+@cache
+def _letters() -> re.Pattern[str]:
+    return re.compile("[A-Za-z]+")
+
+
+@cache
+def _name_part() -> re.Pattern[str]:
+    return re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 @cache

@@ -4,12 +4,13 @@ Every read is limited to one agent: a session of another agent is not found.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import Principal
+from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.errors import NotFound, Refused
@@ -21,7 +22,12 @@ from opencrab.domain.value import Value
 from opencrab.engine.access.visibility import may_principal_see_session
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.home import Home
-from opencrab.ports.memory.search import Search, SearchHit, SearchQuery
+from opencrab.ports.memory.search import (
+    Search,
+    SearchHit,
+    SearchQuery,
+    search_each_question,
+)
 from opencrab.ports.turn.journal import Journal
 
 _SCANNED = 100
@@ -74,20 +80,22 @@ def memory_search_clearance(principal: Principal) -> SearchClearance:
 
 
 def search_memory(
-    home: Home, search: Search, agent_id: str, query: SearchQuery
+    home: Home, search: Search, agent_id: str, query: SearchQuery, zone: str
 ) -> tuple[SearchHit, ...]:
     """Search an agent's memory; raise NotFound for an unknown agent or session of it.
 
+    Times that the query names are on the agent's clock; `zone` is the installation's time zone.
     Raises Unavailable while the index cannot be reached.
     """
-    home.agents.get(agent_id)
+    agent = home.agents.get(agent_id).agent
     if query.session_id is not None:
         session_in_agent_memory(home.sessions, agent_id, query.session_id)
-    return search.search(agent_id, query)
+    query = replace(query, zone=agent_time_zone(agent, zone))
+    return search_each_question(search, agent_id, query)
 
 
 def search_memory_of_principal(
-    home: Home, search: Search, agent_id: str, query: SearchQuery, who: Principal
+    home: Home, search: Search, agent_id: str, query: SearchQuery, who: Principal, *, zone: str
 ) -> tuple[SearchHit, ...]:
     """Search an agent's memory; raise NotFound for an agent or session that `who` does not see.
 
@@ -98,7 +106,7 @@ def search_memory_of_principal(
     asked = query.session_id
     if asked is not None and not may_principal_see_session(home, who, asked):
         raise _no_session(agent_id, asked)
-    found = search_memory(home, search, agent_id, query)
+    found = search_memory(home, search, agent_id, query, zone)
     if query.clearance.whole:
         return found
     told = {hit.row.session_id for hit in found if hit.row.hearing is not Hearing.PUBLIC}

@@ -36,7 +36,9 @@ def similar_memories(
 
     A duplicate that is saved meanwhile can be merged later.
     """
-    query = SearchQuery(text=content, limit=SIMILAR, kinds=frozenset({RowKind.MEMORY}))
+    query = SearchQuery(
+        text=content, limit=SIMILAR, kinds=frozenset({RowKind.MEMORY}), only_words=True
+    )
     try:
         found = search.search(agent_id, query)
     except Unavailable:

@@ -1,7 +1,7 @@
 """Search: what an agent can find again of what was said and what it chose to remember."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -10,6 +10,10 @@ from opencrab.domain.memory.search_row import EVERYTHING, RowKind, SearchClearan
 from opencrab.ports.conversation.feed import FeedEntry
 
 MOST_FOUND = 50
+MOST_QUESTIONS = 4
+"""The most questions of one query, one a line; each is a search of its own."""
+
+_RANK_CONSTANT = 60
 EXCERPT_CHARACTERS = 300
 """The limit of characters of a row in an excerpt."""
 
@@ -19,7 +23,9 @@ class SearchQuery:
     """A search: text, clearance of the searcher, and filters.
 
     An empty filter excludes nothing. `speaker` is a name or an id. `before` excludes the lines of
-    one session from a number on: a turn does not find the question that it was just asked.
+    one session from a number on: a turn does not find the question that it was just asked. Times
+    that the text names (last Friday, 6月3日) are on the clock of `zone`, an IANA name; with
+    `only_words` neither they nor speakers count.
     """
 
     text: str
@@ -32,6 +38,8 @@ class SearchQuery:
     since: datetime | None = None
     until: datetime | None = None
     before: tuple[str, int] | None = None
+    zone: str = "UTC"
+    only_words: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,28 @@ class Search(Protocol):
 
     def status(self, agent_id: str) -> IndexStatus:
         """Return the status of the agent's index."""
+
+
+def search_each_question(
+    search: Search, agent_id: str, query: SearchQuery
+) -> tuple[SearchHit, ...]:
+    """Search for each line of a query, at most MOST_QUESTIONS of them, and return one list.
+
+    What several questions find comes first: reciprocal rank fusion, as in Cormack, Clarke and
+    Büttcher, "Reciprocal Rank Fusion outperforms Condorcet", SIGIR 2009. A query of one line is
+    searched as it is.
+    """
+    questions = [each for each in query.text.splitlines() if each.strip()]
+    if len(questions) < 2:  # noqa: PLR2004 - one is no list
+        return search.search(agent_id, query)
+    scores, hits = dict[str, float](), dict[str, SearchHit]()
+    for question in dict.fromkeys(questions[:MOST_QUESTIONS]):
+        for rank, hit in enumerate(search.search(agent_id, replace(query, text=question)), 1):
+            key = hit.row.id
+            scores[key] = scores.get(key, 0.0) + 1 / (_RANK_CONSTANT + rank)
+            hits.setdefault(key, hit)
+    best = sorted(hits, key=lambda key: -scores[key])[: query.limit]
+    return tuple(replace(hits[key], score=scores[key]) for key in best)
 
 
 class Indexing(Protocol):

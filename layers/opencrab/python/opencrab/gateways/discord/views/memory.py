@@ -53,7 +53,10 @@ def search_memory_on_discord(asked: AgentQuery) -> dict[str, Any]:
         limit=_FOUND,
         hearings=frozenset() if clearance.whole else _OPEN,
     )
-    found = reading.search_memory(asked.runtime.home, asked.runtime.search, profile.agent.id, query)
+    runtime = asked.runtime
+    found = reading.search_memory(
+        runtime.home, runtime.search, profile.agent.id, query, runtime.rules.time_zone
+    )
     title = discord_text_of_view(
         language, "found_of", name=escape_discord_markdown(profile.agent.name)
     )

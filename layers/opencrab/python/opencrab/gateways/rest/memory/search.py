@@ -11,13 +11,13 @@ from opencrab.domain.memory.search_row import RowKind
 from opencrab.domain.text.query import LONGEST_QUESTION
 from opencrab.domain.value import Identifier, Name, Text, Value
 from opencrab.engine.memory import reading
+from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Talker
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
-from opencrab.ports.home import Home
-from opencrab.ports.memory.search import MOST_FOUND, Search, SearchHit, SearchQuery
+from opencrab.ports.memory.search import MOST_FOUND, SearchHit, SearchQuery
 
 router = http_routes_below("/api/agents/{agent_id}/memory", "memory")
 
@@ -26,7 +26,8 @@ class MemorySearch(Value, defer_build=False):
     """A search with filters; a filter that is left out excludes nothing."""
 
     query: Annotated[Text, Field(min_length=1, max_length=LONGEST_QUESTION)] = Field(
-        description="words, or a whole question in the language of the conversation",
+        description="words, or whole questions in the language of the conversation, one a line;"
+        " names of speakers and times (last Friday, 6月3日) count",
         examples=["いつ京都に引っ越すと言っていた?", "When did she say she would move to Kyoto?"],
     )
     limit: Annotated[int, Field(ge=1, le=MOST_FOUND)] = 10
@@ -100,12 +101,10 @@ def search_memory(
     member of, unless they are private.
     Results are not kept for the Idempotency-Key, because they may have to be erased.
     """
-    return _run_search(api.runtime.home, api.runtime.search, caller, agent_id, body)
+    return _run_search(api.runtime, caller, agent_id, body)
 
 
-def _run_search(
-    home: Home, search: Search, caller: Caller, agent_id: str, body: MemorySearch
-) -> FoundViews:
+def _run_search(runtime: Runtime, caller: Caller, agent_id: str, body: MemorySearch) -> FoundViews:
     if not body.query.strip():
         raise Invalid("query is blank", field="query", cure="give the words to search for")
     query = SearchQuery(
@@ -119,6 +118,13 @@ def _run_search(
         since=body.since,
         until=body.until,
     )
-    found = reading.search_memory_of_principal(home, search, agent_id, query, caller.principal)
+    found = reading.search_memory_of_principal(
+        runtime.home,
+        runtime.search,
+        agent_id,
+        query,
+        caller.principal,
+        zone=runtime.rules.time_zone,
+    )
     scored = query.clearance.whole
     return FoundViews(items=tuple(FoundView.of(each, scored=scored) for each in found))
