@@ -45,7 +45,7 @@ NEEDED: dict[str, Any] = {
     "name": "research", "goal_id": "G1", "task_id": "G1-T1", "memory_id": "c1", "url": "https://x",
     "target_id": "taro", "peer_id": "kai", "agents": ["kai"], "belief_id": "b2", "relation": "near",
     "old_string": "moonlit", "category": "fact", "template_name": "meeting", "group": "vault",
-    "peer": "kai", "agents": ["kai"], "to": "owner_sessions",
+    "peer": "kai", "to": "owner_sessions",
     "tasks": [{"name": f"歩く{n}", "precondition": "…", "postcondition": "…"} for n in range(5)],
 }  # fmt: skip
 """What the plain value of a field must be for its action to do something in this house."""
