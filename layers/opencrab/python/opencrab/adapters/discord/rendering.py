@@ -63,15 +63,18 @@ def discord_messages_of_utterance(
     A text that needs more than MOST_PIECES messages, or more than one for a guest, becomes a file.
     """
     is_guest = reply is not None and reply.is_guest
-    shown = split_text_to_limit(utterance.text)
+    text = utterance.text
+    # Most answers are one message.
+    is_one = text.strip() and _units(text) <= LIMIT
+    shown = (text,) if is_one else split_text_to_limit(text)
     rows = _rows(utterance, reply)
     below = {"components": rows} if rows else {}
     if len(shown) > (1 if is_guest else MOST_PIECES):
-        return (_as_file(utterance.text, reply, below),)
+        return (_as_file(text, reply, below),)
     last = len(shown) - 1
     return tuple(
-        RenderedMessage({"content": text, **(below if place == last else {})})
-        for place, text in enumerate(shown)
+        RenderedMessage({"content": piece, **(below if place == last else {})})
+        for place, piece in enumerate(shown)
     )
 
 

@@ -84,9 +84,7 @@ class Queue(Protocol):
 
 
 def require_turn_queue_delay(seconds: int, *, ordered: bool) -> None:
-    """Raise Invalid for a delay that a queue of this kind does not support."""
-    if not seconds:
-        return
+    """Raise Invalid for a delay, one of 0 included, that a queue of this kind does not support."""
     if ordered:
         raise Invalid(
             "a FIFO queue cannot delay a message",
