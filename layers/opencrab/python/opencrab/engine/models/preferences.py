@@ -14,7 +14,7 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, U
 from opencrab.domain.models.preferences import PRICES, DatedPrice, Preferences, ProviderChange
 from opencrab.domain.models.price_check import Fall, classify_model_prices
 from opencrab.domain.models.routing import LlmConfig
-from opencrab.engine.models.sampling import require_sampling_of_agent
+from opencrab.engine.models.router import require_sampling_of_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.models.model import Models, ProviderDirectory

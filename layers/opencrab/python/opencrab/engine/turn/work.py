@@ -32,9 +32,8 @@ from opencrab.engine.consequence import (
 )
 from opencrab.engine.models.router import assign_models_to_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptInputs
-from opencrab.ports.turn.journal import StepState, TurnChange
+from opencrab.ports.turn.journal import StepState, TurnChange, store_record_body
 from opencrab.ports.turn.queue import BatchedMessage, Queue
 
 CARRIED = 6

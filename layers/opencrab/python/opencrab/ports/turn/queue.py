@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from opencrab.domain.errors import Invalid
@@ -18,6 +19,13 @@ class Delivery:
     group: str
     receipt: str
     count: int
+
+
+class MessageOutcome(StrEnum):
+    """The outcome of a queue message: finished, or given back to the queue for later."""
+
+    FINISHED = "finished"
+    CONTINUE = "continue"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from opencrab.domain.skills.skill import StandardSkill
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.value import Language
-from opencrab.engine.models.sampling import sampling_of_call
+from opencrab.engine.models.router import sampling_of_call
 from opencrab.engine.runtime import Rules
 from opencrab.engine.skills.offering import (
     agent_skills_index,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from opencrab.domain.access.authority import Authority, does_authority_taint_reader
 from opencrab.domain.agents.agent import Agent, Profile, agent_selectable_aliases
-from opencrab.domain.agents.time_zone import agent_time_zone, local_time_of_agent
+from opencrab.domain.agents.heartbeat import agent_time_zone, local_time_of_agent
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.session import Session
@@ -103,7 +103,7 @@ def _in_order(texts: Sequence[PromptText], room: int, language: Language) -> lis
 def volatile_prompt_text(work: TurnWork, look: PreCallState) -> PromptText:
     """Return the line that changes with each call: time, channel, calls and budget left, models."""
     turn = work.turn
-    zone = agent_time_zone(work.profile.agent, work.runtime.rules.time_zone)
+    zone = agent_time_zone(work.profile.agent.heartbeat, work.runtime.rules.time_zone)
     now = f"{local_time_of_agent(look.at, zone):%Y-%m-%d %H:%M} {zone}"
     left = max(work.limits.turn_micro_usd - turn.spent, 0) / 1_000_000
     routing = work.runtime.models.routing
