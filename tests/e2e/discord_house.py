@@ -252,11 +252,11 @@ class DiscordHouse(House):
         self, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, str], bytes]:
         try:
-            status, content = self.door(headers, body)
+            made = self.door(headers, body, self.clock.now().timestamp())
         except Killed:
             self.begin()
             return 500, {}, b""
-        return status, {}, content
+        return made.status, {}, made.content
 
     def seen(self, place: Place, to: Person | None = None) -> list[str]:
         """The texts that somebody sees in a channel."""

@@ -46,7 +46,8 @@ from opencrab.engine.turn.background import (
 )
 from opencrab.engine.turn.prompt.request import prompt_answer_token_limit
 from opencrab.engine.turn.prompt.single_question import single_question_prompt_request
-from opencrab.engine.turn.work import NO_DEEDS, QuestionJob, TurnWork
+from opencrab.engine.turn.receipt import NO_DEEDS
+from opencrab.engine.turn.work import QuestionJob, TurnWork
 from opencrab.ports.documents import Documents
 from opencrab.ports.models.model import ChatRequest, ModelInfo, TrustedText
 from opencrab.ports.turn.action import Actions

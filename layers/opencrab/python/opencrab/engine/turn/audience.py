@@ -129,12 +129,8 @@ def turn_transcript_label(
     return memory_clearance_of_turn(turn.authority, turn.principal_id, session, alone).label
 
 
-def label_of_turn_reading(
-    turn: Turn, clearance: Clearance, before: str, now: datetime
-) -> tuple[Document, ...]:
-    """Return the label of what a turn reads from now on, unless the one before is the same."""
-    if clearance.label == before:
-        return ()
+def label_of_turn_reading(turn: Turn, clearance: Clearance, now: datetime) -> Document:
+    """Return the document that labels what a turn reads from now on."""
     label = TurnReaders(readers=clearance.label)
     fact = new_fact(turn.agent_id, TURN_READERS, turn.id, label, expires_at=now + _KEPT)
-    return (fact.replaced(version=0),)
+    return fact.replaced(version=0)

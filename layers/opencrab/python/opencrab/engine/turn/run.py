@@ -25,6 +25,7 @@ from opencrab.engine.turn.act import (
 from opencrab.engine.turn.close import close_narrowed_turn, close_turn
 from opencrab.engine.turn.decide import call_model
 from opencrab.engine.turn.observe import load_turn_work
+from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import TurnWork, queue_turn_utterance
 from opencrab.ports.turn.journal import Journal, RecordedTurn, TurnChange, resolve_record_pointers
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
@@ -345,7 +346,7 @@ def _latest_deeds(work: TurnWork) -> list[str]:
     """Return the newest five things that this turn has done, a short line each."""
     told = [
         f"{receipt.action} {receipt.path}" if receipt.path else receipt.action
-        for receipt in work.receipts
+        for receipt in receipts_of_turn(work)
     ]
     return told[-_DEEDS:]
 

@@ -209,9 +209,12 @@ def _find_skills(work: TurnWork) -> None:
     prompt, agent, first = work.prompt, work.profile.agent, work.transcript.first_call
     if prompt.skill_index is not None:
         return
-    about, shipped = _about(work), work.runtime.skills
-    facts = work.runtime.home.facts
+    shipped, facts = work.runtime.skills, work.runtime.home.facts
     standard = shipped.all()
+    if not standard and not work.profile.mind.skills and first is None:
+        prompt.skill_index = NO_TEXT
+        return
+    about = _about(work)
     prompt.mind, folders = _mind_for_folders(work, [one for one in standard if one.folder])
     mind = prompt.mind
     hidden = unreadable_skills(facts, agent.id, mind, work.clearance)
