@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from opencrab.adapters.sqlite.database import WriteBatch
-from opencrab.adapters.sqlite.usage import (
+from opencrab.adapters.sqlite.turn.rows import (
     add_sqlite_usage_counts,
     sqlite_call_counts,
     sqlite_usage_row,

@@ -49,7 +49,7 @@ from opencrab.engine.goals.turn_evidence import (
 )
 from opencrab.engine.phrases import phrase_for_fault, system_phrase
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.audience import may_turn_channel_hear_everything
+from opencrab.engine.turn.observe import may_turn_channel_hear_everything
 from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.clock import Clock

@@ -20,7 +20,6 @@ from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
 from opencrab.engine.money import reservation
 from opencrab.engine.phrases import phrase_for_used_up_budget, system_phrase
-from opencrab.engine.turn.audience import label_of_turn_reading
 from opencrab.engine.turn.call_watch import (
     end_interrupted_call,
     result_of_interrupted_turn_call,
@@ -32,6 +31,7 @@ from opencrab.engine.turn.close import (
     close_idle_turn,
     close_turn,
 )
+from opencrab.engine.turn.observe import label_of_turn_reading
 from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest, is_model_request_tainted
