@@ -21,7 +21,8 @@ from opencrab.ports.conversation.channel import DeliveryChannel, PreviewChannel
 from opencrab.ports.discord import Discord, FileSource
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import IndexStatus, Search, SearchHit, SearchQuery
-from opencrab.ports.models.model import Models, ProviderDirectory
+from opencrab.ports.models.directory import ProviderDirectory
+from opencrab.ports.models.model import Models
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import ActionReach, Actions
 from opencrab.ports.web import SearchEngine, Web

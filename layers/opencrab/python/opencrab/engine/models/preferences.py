@@ -17,7 +17,8 @@ from opencrab.domain.models.routing import LlmConfig
 from opencrab.engine.models.router import require_sampling_of_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.secrets import Secrets
-from opencrab.ports.models.model import Models, ProviderDirectory
+from opencrab.ports.models.directory import ProviderDirectory
+from opencrab.ports.models.model import Models
 from opencrab.ports.models.preferences import PreferenceStore, StoredPreferences
 from opencrab.ports.models.readiness import ProviderState
 

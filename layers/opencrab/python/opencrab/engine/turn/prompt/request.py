@@ -17,7 +17,6 @@ from opencrab.domain.errors import TooLarge
 from opencrab.domain.learning.signals import draw_learned_skill_holdouts
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.skills.skill import StandardSkill
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.value import Language
 from opencrab.engine.models.router import sampling_of_call
@@ -63,6 +62,7 @@ from opencrab.ports.models.model import (
     ChatRequest,
     ModelInfo,
     PromptText,
+    estimated_tokens,
     join_texts_for_model_call,
     labelled_message,
     labelled_request,

@@ -34,9 +34,7 @@ from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.models.model import (
-    PromptText,
-)
+from opencrab.ports.models.model import PromptText
 from opencrab.ports.peers import find_notices_on_peer_board
 from opencrab.ports.turn.action import one_line
 

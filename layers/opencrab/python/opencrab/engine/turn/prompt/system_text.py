@@ -13,7 +13,6 @@ from opencrab.domain.memory.memory import CoreMemory
 from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis, Use
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
 from opencrab.engine.phrases import system_phrase
@@ -23,6 +22,7 @@ from opencrab.ports.models.model import (
     NO_TEXT,
     PromptText,
     TrustedText,
+    estimated_tokens,
     fill_model_template,
     join_texts_for_model_call,
     label_text_for_model_call,
