@@ -140,7 +140,7 @@ def time_zone_of_agent(heartbeat: Heartbeat) -> str | None:
 
 def agent_time_zone(heartbeat: Heartbeat, default: str) -> str:
     """Return the IANA name of an agent's time zone; `default` is the installation's."""
-    return time_zone_of_agent(heartbeat) or default
+    return default if heartbeat.active_hours is None else heartbeat.active_hours.zone
 
 
 def agent_heartbeat_in_zone(heartbeat: Heartbeat, zone: str | None, default: str) -> Heartbeat:

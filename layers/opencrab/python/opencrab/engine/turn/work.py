@@ -229,7 +229,7 @@ class TurnWork:
         found = {TurnTrait.CALLS} if any(e.answer.calls for e in self.transcript.steps) else set()
         if self.transcript.approval is not None:
             found.add(TurnTrait.APPROVAL)
-        if 0 < self.runtime.rules.compact_every <= self.newest_line:
+        if 0 < self.runtime.rules.compact_every <= self._newest_read + self.lines_saved:
             found.add(TurnTrait.LONG)
         return self.runtime.consequences[self._traits | found]
 

@@ -19,12 +19,10 @@ class InteractionResponse(Protocol):
     """What the door answers: a status, and JSON or nothing."""
 
     @property
-    def status(self) -> int:
-        """The HTTP status."""
+    def status(self) -> int: ...
 
     @property
-    def content(self) -> bytes:
-        """The body."""
+    def content(self) -> bytes: ...
 
 
 Interactions = Callable[[Mapping[str, str], bytes, float], InteractionResponse]
