@@ -30,9 +30,9 @@ from opencrab.engine.learning.nightly.schedule import (
     send_nightly_learning_reviews,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.rest.conversation.replies import Replies
 from opencrab.ports.turn.action import one_line
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.bench.standard import SAID, Installation, installation
 from tests.bench.units import Charge
 

@@ -38,8 +38,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Delivery
 from tests.aws import REGION, Account, account

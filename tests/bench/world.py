@@ -29,8 +29,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
-from opencrab.engine.turn.pace import Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import Models

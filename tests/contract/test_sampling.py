@@ -13,7 +13,7 @@ from opencrab.adapters.providers.catalogue.configuration import ModelsSettings
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.domain.models.routing import CallOptions, ReasoningEffort
 from opencrab.domain.turn.record import ActionCall
-from opencrab.engine.models.sampling import sampling_of_call
+from opencrab.engine.models.router import sampling_of_call
 from opencrab.ports.models.model import (
     ActionSchema,
     CallReturn,

@@ -22,10 +22,10 @@ from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.contract.homes import OpenHome
 from tests.crash.outside import Bell, Reply, registry
 from tests.crash.scheduling import Killed

@@ -11,9 +11,8 @@ from opencrab.domain.errors import Conflict, Unavailable
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.engine.turn.run import Pace, run_turn
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 from tests.crash.invariants import problems
 from tests.crash.scenarios import Client, Scenario
 from tests.crash.scheduling import Plan, Task

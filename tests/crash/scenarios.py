@@ -23,8 +23,8 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.stored_record import RECORD_BYTES
 from opencrab.engine.turn import admission, control
+from opencrab.ports.turn.journal import RECORD_BYTES
 from tests.crash.outside import (
     DEAD_LINE,
     HOPELESS,

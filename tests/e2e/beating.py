@@ -14,7 +14,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.engine.agents import vital_signs
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat, heartbeat_log
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
-from opencrab.engine.turn.pace import MessageOutcome
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
 

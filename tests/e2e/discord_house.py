@@ -27,14 +27,13 @@ from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.discord.ambient_messages import AmbientOutcome, answer_ambient_discord_message
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.commands import COMMANDS
 from opencrab.gateways.discord.interactions import worker
 from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.discord import Discord, FileSource
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 from tests.contract.homes import OpenHome
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply, Script
@@ -253,11 +252,11 @@ class DiscordHouse(House):
         self, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, str], bytes]:
         try:
-            status, content = self.door(headers, body)
+            made = self.door(headers, body, self.clock.now().timestamp())
         except Killed:
             self.begin()
             return 500, {}, b""
-        return status, {}, content
+        return made.status, {}, made.content
 
     def seen(self, place: Place, to: Person | None = None) -> list[str]:
         """The texts that somebody sees in a channel."""

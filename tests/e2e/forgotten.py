@@ -58,10 +58,10 @@ from opencrab.domain.value import Language, Value
 from opencrab.engine.autonomy.schedules import create_schedule
 from opencrab.engine.goals.instructions import INSTRUCTION, InstructionGiver, _Given, cancel_goal
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
-from opencrab.engine.stored_record import RECORD_BYTES
 from opencrab.engine.turn.admission import admit_guidance_for_turns, admit_turns_of_message
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import SearchQuery
+from opencrab.ports.turn.journal import RECORD_BYTES
 from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import message
 from tests.e2e.house import START, House

@@ -26,11 +26,10 @@ from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit_guidance_for_turns, admit_turns_of_message
 from opencrab.engine.turn.background import run_background_turn
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatModel, ChatRequest
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 from tests.contract.homes import OpenHome
 from tests.crash.outside import Bell, Provider, Script, Wall, registry
 from tests.crash.scenarios import message

@@ -33,13 +33,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.run import turn_id_in_queue_message
 from opencrab.gateways.aws.functions import LambdaLog, Worker
-from opencrab.ports.models.model import (
-    UNWATCHED,
-    AnswerWatch,
-    ChatModel,
-    ChatRequest,
-    ModelInfo,
-)
+from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatModel, ChatRequest, ModelInfo
 from opencrab.settings import load_settings
 from tests.aws_home import home_on
 from tests.aws_memory.account import MemoryAccount

@@ -26,11 +26,10 @@ from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import is_turn_delivery_suspect, run_turn
+from opencrab.engine.turn.run import Pace, is_turn_delivery_suspect, run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatModel, ChatRequest
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.crash.errand import RICH
 from tests.crash.outside import Bell, Provider, Reply, Script, registry
 from tests.crash.scenarios import message

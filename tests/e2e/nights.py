@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from opencrab.adapters.sqlite.database import WriteBatch
-from opencrab.adapters.sqlite.usage import (
+from opencrab.adapters.sqlite.turn.rows import (
     add_sqlite_usage_counts,
     sqlite_call_counts,
     sqlite_usage_row,
@@ -31,7 +31,8 @@ from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import run_nightly_review
 from opencrab.engine.learning.nightly.schedule import send_nightly_learning_reviews
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome, Pace
+from opencrab.engine.turn.run import Pace
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.contract.example import usage_row
 from tests.crash.outside import Reply
 from tests.e2e.house import House

@@ -12,7 +12,7 @@ import pytest
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.domain.access.authority import Source
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.agents.time_zone import agent_heartbeat_in_zone
+from opencrab.domain.agents.heartbeat import agent_heartbeat_in_zone
 from opencrab.domain.autonomy.instruction_answer import INSTRUCTION_ANSWER_SCHEMA
 from opencrab.domain.autonomy.instruction_plan import INSTRUCTION_PLAN, InstructionPlan, PlanFlaw
 from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, WhyOff

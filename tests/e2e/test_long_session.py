@@ -9,12 +9,11 @@ import pytest
 
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.models.routing import CallOptions
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.turn.prompt.request import build_turn_prompt_request, prompt_token_limit
-from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, estimated_tokens
 from opencrab.ports.turn.journal import StepState
 from tests.crash.outside import Reply
 from tests.e2e.house import House

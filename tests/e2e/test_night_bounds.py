@@ -15,7 +15,7 @@ from opencrab.domain.models.routing import Routing
 from opencrab.engine.learning import changes
 from opencrab.engine.learning.nightly.run import review_agent_now, run_nightly_review
 from opencrab.engine.learning.nightly.schedule import NightMessage, send_nightly_learning_reviews
-from opencrab.engine.turn.pace import Pace
+from opencrab.engine.turn.run import Pace
 from opencrab.ports.learning import load_learning_data
 from tests.e2e.house import House
 from tests.e2e.nights import (

@@ -6,8 +6,8 @@ from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.learning.review_period import NIGHT
 from opencrab.engine.learning.nightly.run import review_agent_now, run_nightly_review
 from opencrab.engine.learning.nightly.schedule import send_nightly_learning_reviews
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.ports.turn.queue import Delivery
+from opencrab.engine.turn.run import Pace
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.e2e.house import House
 from tests.e2e.nights import QUIET, active, bodies, breaking, drain, learner, told
 

@@ -14,7 +14,6 @@ from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.soul import Personality, Soul
 from opencrab.domain.goals.goal import GOAL, Goal, GoalSource, GoalStatus
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.domain.value import Language
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs
@@ -25,6 +24,7 @@ from opencrab.ports.models.model import (
     ChatMessage,
     ChatModel,
     ChatRequest,
+    estimated_tokens,
 )
 from tests.conftest import ROOT
 from tests.contract.homes import sqlite

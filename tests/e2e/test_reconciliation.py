@@ -18,7 +18,8 @@ from opencrab.engine.money.reconciliation import (
     settle_money_by_provider_cost,
     settle_money_held_for_call,
 )
-from opencrab.ports.models.model import CallUsage, ProviderDirectory
+from opencrab.ports.models.directory import ProviderDirectory
+from opencrab.ports.models.model import CallUsage
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.thinking import drawn

@@ -16,7 +16,7 @@ from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.turn.background import run_background_turn
-from opencrab.engine.turn.pace import Pace
+from opencrab.engine.turn.run import Pace
 from opencrab.ports.models.model import (
     UNWATCHED,
     AnswerWatch,

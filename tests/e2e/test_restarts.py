@@ -16,8 +16,8 @@ from opencrab.domain.turn.turn import (
     Turn,
     TurnStatus,
 )
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.outside import Reply
 from tests.crash.scenarios import TEXT
 from tests.e2e.house import House

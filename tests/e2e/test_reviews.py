@@ -22,7 +22,7 @@ from opencrab.engine.learning.nightly.schedule import (
 )
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.admission import admit_turns_of_message
-from opencrab.engine.turn.pace import Pace
+from opencrab.engine.turn.run import Pace
 from opencrab.ports.learning import load_learning_data
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply

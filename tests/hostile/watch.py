@@ -19,10 +19,9 @@ from opencrab.domain.turn.record import (
     Record,
 )
 from opencrab.domain.turn.turn import Trigger, Turn
-from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.ports.models.model import ChatRequest
 from opencrab.ports.turn.action import FAILURE, Action, ActionContext
-from opencrab.ports.turn.journal import AdmittedMessage, TurnChange
+from opencrab.ports.turn.journal import AdmittedMessage, TurnChange, resolve_record_pointers
 from tests.hostile import words
 from tests.hostile.goal_books import GoalBooks
 from tests.hostile.law import (

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.turn.background import run_background_turn
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
-from opencrab.ports.turn.queue import Delivery
+from opencrab.engine.turn.run import Pace, run_turn
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.hostile.world import World
 
 _BESIDE = (

@@ -22,9 +22,9 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.home import Home
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.scenarios import message
 from tests.live.conftest import Live
 

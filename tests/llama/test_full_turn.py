@@ -23,9 +23,9 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.home import Home
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.outside import Bell, registry
 from tests.crash.scenarios import message
 from tests.llama.asking import FORMATS, MODEL, Demanding, Format

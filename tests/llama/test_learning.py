@@ -31,9 +31,9 @@ from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.learning import load_learning_data
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.outside import Bell, registry
 from tests.crash.scenarios import message
 from tests.llama.asking import ANTHROPIC, MODEL, OPENAI, Parting

@@ -11,9 +11,8 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Stop, Turn
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
-from opencrab.ports.turn.queue import Delivery
+from opencrab.engine.turn.run import Pace, run_turn
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.crash.scheduling import Task
 from tests.money.town import Town
 

@@ -124,14 +124,14 @@ MUTANTS = (
     ),
     Mutant(
         id="outbox-two-senders",
-        module="opencrab.adapters.sqlite.outbox",
+        module="opencrab.adapters.sqlite.journal",
         old="if body is None or Utterance.from_stored(body).state is not expected:",
         new="if body is None:",
         fault="two workers send the same words",
     ),
     Mutant(
         id="outbox-lost-not-found",
-        module="opencrab.adapters.sqlite.outbox",
+        module="opencrab.adapters.sqlite.journal",
         old='due=None if ended else ("outbox", utterance.updated_at),',
         new="due=None,",
         fault="words whose sender died are never sent",

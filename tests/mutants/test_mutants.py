@@ -83,5 +83,5 @@ def test_drawn_mutants_are_the_same_for_a_seed_and_change_one_place_each() -> No
 )
 def test_a_small_mistake_is_made_of_a_line(line: str, becomes: str) -> None:
     source = f"def f(a, b):\n    {line}\n"
-    made = mutants_of_source("opencrab.engine.turn.pace", source)
+    made = mutants_of_source("opencrab.engine.turn.run", source)
     assert f"def f(a, b):\n    {becomes}\n" in {each.mutated(source) for each in made}

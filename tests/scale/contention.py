@@ -33,12 +33,11 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatRequest, ModelInfo
 from opencrab.ports.turn.action import ActionContext
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.aws_home import home_on
 from tests.aws_memory.account import MemoryAccount
 from tests.scale.clockwork import START, Clockwork

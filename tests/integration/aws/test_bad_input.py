@@ -20,9 +20,8 @@ from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
-from opencrab.ports.turn.queue import Delivery
+from opencrab.engine.turn.run import Pace, run_turn
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.contract.homes import aws
 from tests.crash.outside import Reply
 from tests.e2e.house import House

@@ -42,8 +42,7 @@ from opencrab.domain.money.budget import Price
 from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.gateways.cli.app import build_cli_app
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.local.machine_checks import MachineChecks

@@ -26,10 +26,10 @@ from opencrab.domain.access.principal import ApiKey
 from opencrab.engine.access.api_keys import create_api_key, principal_of_api_key
 from opencrab.engine.access.membership import let_principal_access_session
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.conftest import ROOT
 from tests.contract.homes import HASTY
 from tests.integration.rest.thinking import Thinking

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from opencrab.gateways.discord.interactions.door import DoorResponse
 from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.discord.interactions import PATH, Interactions
 from opencrab.gateways.rest.http.polling import PollingWatch
@@ -42,19 +43,21 @@ def answered(
 def test_the_body_arrives_to_the_byte_and_the_answer_goes_back(house: House) -> None:
     heard: list[Any] = []
 
-    def door(headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        heard.append((headers["x-signature-ed25519"], body))
-        return 200, b'{"type": 1}'
+    def door(headers: Mapping[str, str], body: bytes, now: float) -> DoorResponse:
+        heard.append((headers["x-signature-ed25519"], body, now))
+        return DoorResponse(200, {"type": 1})
 
     body = '{ "type":1 , "name":"蟹" }\n'.encode()
     answer = answered(house, door, body=body)
     assert (answer.status_code, answer.json()) == (200, {"type": 1})
     assert answer.headers["content-type"] == "application/json"
-    assert heard == [("ab", body)]
+    ((signature, said, at),) = heard
+    assert (signature, said) == ("ab", body)
+    assert at == pytest.approx(house.runtime.clock.now().timestamp(), abs=60)
 
 
 def test_an_acknowledged_interaction_is_answered_with_nothing(house: House) -> None:
-    answer = answered(house, lambda *_: (202, b""))
+    answer = answered(house, lambda *_: DoorResponse(202))
     assert (answer.status_code, answer.content) == (202, b"")
     assert "content-type" not in answer.headers
 
@@ -66,11 +69,11 @@ def test_where_discord_is_off_there_is_no_door(house: House) -> None:
 
 
 def test_other_methods_are_none(house: House) -> None:
-    assert answered(house, lambda *_: (200, b""), method="GET").status_code == 405
+    assert answered(house, lambda *_: DoorResponse(200), method="GET").status_code == 405
 
 
 def test_endless_bodies_do_not_reach_the_door(house: House) -> None:
-    answer = answered(house, lambda *_: (200, b""), body=b" " * (1 << 20) + b"{}")
+    answer = answered(house, lambda *_: DoorResponse(200), body=b" " * (1 << 20) + b"{}")
     assert answer.status_code == 413
 
 

@@ -8,13 +8,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import Preferences, ProviderChange
 from opencrab.domain.models.routing import Routing, Use
 from opencrab.domain.money.budget import FREE, Price, Usage
-from opencrab.ports.models.model import (
-    SETTLE_BY_HAND,
-    CallUsage,
-    ChatModel,
-    Embedder,
-    ModelInfo,
-)
+from opencrab.ports.models.model import SETTLE_BY_HAND, CallUsage, ChatModel, Embedder, ModelInfo
 from opencrab.ports.models.preferences import PreferenceStore
 from opencrab.ports.models.readiness import ProviderHealth, ProviderState
 

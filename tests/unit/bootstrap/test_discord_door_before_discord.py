@@ -37,8 +37,9 @@ def discord(home: Home) -> Iterator[FakeDiscord]:
         door = build_discord_door(runtime, made.public_key, made.url)
 
         def answer(headers: Mapping[str, str], body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-            status, content = door(headers, body)
-            return status, {"content-type": "application/json"} if content else {}, content
+            made = door(headers, body, clock.now().timestamp())
+            told = {"content-type": "application/json"} if made.content else {}
+            return made.status, told, made.content
 
         made.door = answer
         yield made

@@ -8,7 +8,6 @@ import pytest
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.request import (
@@ -18,7 +17,13 @@ from opencrab.engine.turn.prompt.request import (
     prompt_token_limit,
 )
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest, ModelInfo
+from opencrab.ports.models.model import (
+    CallReturn,
+    ChatMessage,
+    ChatRequest,
+    ModelInfo,
+    estimated_tokens,
+)
 from tests.unit.engine.known_world import INFO, QUIET, World
 
 SMALL = ModelInfo(name="openai:small", max_input_tokens=6_000, max_output_tokens=1_000)

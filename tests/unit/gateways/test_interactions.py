@@ -13,11 +13,10 @@ import pytest
 
 from opencrab.bootstrap.discord.worker import discord_worker_from_settings
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.aws.functions import LambdaLog, Worker
 from opencrab.gateways.discord.interactions.worker import handle_interaction
 from opencrab.gateways.local.consumer import Consumer
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.unit.gateways.discord.stage import Stage, staged
 from tests.unit.gateways.function import SERVICE, Call, own_log
 

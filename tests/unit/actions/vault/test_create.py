@@ -10,7 +10,7 @@ import pytest
 from opencrab.actions.vault.create import SHIPPED
 from opencrab.actions.workspace.provenance import is_foreign_workspace_file
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.agents.time_zone import agent_heartbeat_in_zone
+from opencrab.domain.agents.heartbeat import agent_heartbeat_in_zone
 from opencrab.domain.value import Language
 from opencrab.domain.vault.note import parse_vault_note
 from tests.unit.actions.library import NOW, Library, library

@@ -26,7 +26,7 @@ def previews(talk: Talk) -> DiscordPreviews:
 
 def preview_of(talk: Talk, reply: InteractionReply) -> DiscordPreview:
     place = discord_channel(reply.channel_id, reply.id, awaited=True)
-    preview = previews(talk).preview(place, "turn-1")
+    preview = previews(talk).preview(place, "turn-1", talk.clock.monotonic_ms())
     assert preview is not None
     return preview
 
@@ -143,7 +143,7 @@ def test_who_brought_the_bot_along_sees_it_too_and_nothing_is_stored(talk: Talk)
 
 
 def test_an_ordinary_message_is_answered_as_a_whole(talk: Talk) -> None:
-    assert previews(talk).preview(discord_channel(SERVER_CHANNEL.channel_id), "turn-1") is None
+    assert previews(talk).preview(discord_channel(SERVER_CHANNEL.channel_id), "turn-1", 0.0) is None
 
 
 def test_a_preview_that_outlived_the_token_becomes_the_answer(talk: Talk) -> None:
@@ -282,7 +282,9 @@ def test_a_slow_edit_holds_nobody_up_and_the_end_waits_for_it(talk: Talk) -> Non
 
     reply = talk.asked()
     place = discord_channel(reply.channel_id, reply.id, awaited=True)
-    preview = DiscordPreviews(talk.client, talk.facts, talk.clock, start).preview(place, "turn-1")
+    preview = DiscordPreviews(talk.client, talk.facts, talk.clock, start).preview(
+        place, "turn-1", talk.clock.monotonic_ms()
+    )
     assert preview is not None
     write(talk, preview, "one", "two", "three")
     assert (len(begun), edits(talk)) == (1, [])
@@ -294,7 +296,9 @@ def test_the_real_start_does_not_wait(talk: Talk) -> None:
     may_go = Event()
     reply = talk.asked(place=PRIVATE)
     place = discord_channel(reply.channel_id, reply.id, awaited=True)
-    preview = DiscordPreviews(talk.client, talk.facts, talk.clock).preview(place, "turn-1")
+    preview = DiscordPreviews(talk.client, talk.facts, talk.clock).preview(
+        place, "turn-1", talk.clock.monotonic_ms()
+    )
     assert preview is not None
     found = talk.client.find_reply
 

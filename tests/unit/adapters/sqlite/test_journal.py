@@ -7,9 +7,8 @@ import pytest
 
 from opencrab.domain.errors import Conflict
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.engine.queueing import queue_message_of_turn
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import AdmittedMessage
+from opencrab.ports.turn.journal import AdmittedMessage, queue_message_of_turn
 from opencrab.ports.turn.queue import Delivery
 from tests.contract.example import (
     ENGLISH,

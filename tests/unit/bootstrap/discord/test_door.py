@@ -152,8 +152,8 @@ def at_home(home: Home, told: Any) -> tuple[int, bytes, list[Heard]]:
     runtime = Runtime(home, FakeClock(NOW), nobody, nobody, consequences=CONSEQUENCES, jobs=JOBS)
     with listening(outside) as server:
         door = build_discord_door(runtime, SIGNER.public_key, server.url)
-        status, content = door(*signed(told, NOW.timestamp()))
-    return status, content, server.heard
+        made = door(*signed(told, NOW.timestamp()), NOW.timestamp())
+    return made.status, made.content, server.heard
 
 
 def test_at_home_it_is_the_same_door(home: Home) -> None:

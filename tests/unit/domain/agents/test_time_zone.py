@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.heartbeat import ActiveHours, Heartbeat
-from opencrab.domain.agents.time_zone import (
+from opencrab.domain.agents.heartbeat import (
+    ActiveHours,
+    Heartbeat,
     agent_day_start_in_zone,
     agent_heartbeat_in_zone,
     agent_heartbeat_with_hours_in_zone,
@@ -25,13 +26,13 @@ def lives(heartbeat: Heartbeat) -> Agent:
 
 
 def test_an_agent_without_a_zone_of_its_own_has_the_installations() -> None:
-    assert agent_time_zone(lives(Heartbeat()), "Europe/Berlin") == "Europe/Berlin"
+    assert agent_time_zone(Heartbeat(), "Europe/Berlin") == "Europe/Berlin"
     assert time_zone_of_agent(Heartbeat()) is None
 
 
 def test_its_own_zone_is_that_of_its_active_hours_which_are_all_day() -> None:
     heartbeat = agent_heartbeat_in_zone(Heartbeat(), "Asia/Tokyo", "UTC")
-    assert agent_time_zone(lives(heartbeat), "UTC") == time_zone_of_agent(heartbeat) == "Asia/Tokyo"
+    assert agent_time_zone(heartbeat, "UTC") == time_zone_of_agent(heartbeat) == "Asia/Tokyo"
     assert heartbeat.active_hours is not None
     assert all(heartbeat.active_hours.includes(NOW.replace(hour=hour)) for hour in range(24))
     assert agent_heartbeat_in_zone(heartbeat, None, "UTC") == Heartbeat()

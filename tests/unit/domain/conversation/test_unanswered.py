@@ -1,8 +1,8 @@
 """Unanswered messages: what is remembered of them, how many, and how they are stored."""
 
-from opencrab.domain.conversation.unanswered import (
-    MESSAGES,
-    TURNS,
+from opencrab.domain.conversation.message import (
+    UNANSWERED_MESSAGES,
+    UNANSWERED_TURNS,
     Unanswered,
     UnansweredMessage,
     decode_messages_left_unanswered,
@@ -30,10 +30,10 @@ def test_a_message_is_gone_with_its_last_turn() -> None:
 
 def test_the_newest_messages_are_kept() -> None:
     waiting: Unanswered = ()
-    for n in range(MESSAGES + 3):
+    for n in range(UNANSWERED_MESSAGES + 3):
         waiting = with_unanswered_message(waiting, UnansweredMessage("hana", (f"t{n}",)))
-    assert len(waiting) == MESSAGES
-    assert waiting[-1].turn_ids == (f"t{MESSAGES + 2}",)
+    assert len(waiting) == UNANSWERED_MESSAGES
+    assert waiting[-1].turn_ids == (f"t{UNANSWERED_MESSAGES + 2}",)
 
 
 def test_of_messages_to_many_agents_fewer_are_kept() -> None:
@@ -41,5 +41,5 @@ def test_of_messages_to_many_agents_fewer_are_kept() -> None:
     for n in range(5):
         turns = tuple(f"t{n}_{agent}" for agent in range(20))
         waiting = with_unanswered_message(waiting, UnansweredMessage("hana", turns))
-    assert sum(len(each.turn_ids) for each in waiting) == TURNS
+    assert sum(len(each.turn_ids) for each in waiting) == UNANSWERED_TURNS
     assert waiting[-1].turn_ids[0] == "t4_0"

@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.text.terms import (
-    ASCII_PER_TOKEN,
-    OTHER_TOKENS,
-    estimated_tokens,
-    index_terms_of_text,
-    share_of_terms_in_text,
-    text_terms,
-)
+from opencrab.domain.text.terms import index_terms_of_text, share_of_terms_in_text, text_terms
+from opencrab.ports.models.model import ASCII_PER_TOKEN, OTHER_TOKENS, estimated_tokens
 
 
 def test_words_are_whole_and_characters_go_in_pairs() -> None:

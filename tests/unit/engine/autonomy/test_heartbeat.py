@@ -23,10 +23,9 @@ from opencrab.engine.autonomy.heartbeat import (
     sweep_heartbeats,
 )
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply
 from tests.e2e.beating import QUIET, drain, living, log, minutes, note, signs, tell

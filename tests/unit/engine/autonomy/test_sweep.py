@@ -15,9 +15,8 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.autonomy.sweep_queue import queue_ending_leases
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn, turn_id_in_queue_message
-from opencrab.ports.turn.queue import Queue
+from opencrab.engine.turn.run import Pace, run_turn, turn_id_in_queue_message
+from opencrab.ports.turn.queue import MessageOutcome, Queue
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message

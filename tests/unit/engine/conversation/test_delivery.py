@@ -9,9 +9,8 @@ import pytest
 from opencrab.domain.conversation.message import ATTEMPTS, Channel, DeliveryState, Utterance
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.engine.conversation.delivery import deliver_session_utterance
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.conversation.channel import Panel
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.unit.engine.known_world import World
 
 PLACE = Channel(kind="page", address="1")

@@ -12,9 +12,8 @@ from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.panel_notice import PANEL, queue_goal_progress_panel
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.conversation.channel import Panel
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.unit.engine.goals.test_progress import ASKER
 from tests.unit.engine.known_world import World
 

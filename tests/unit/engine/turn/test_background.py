@@ -7,7 +7,8 @@ import pytest
 
 from opencrab.domain.turn.turn import DELIVERIES_WITHOUT_PROGRESS
 from opencrab.engine.turn.background import run_background_turn
-from opencrab.engine.turn.pace import MessageOutcome, Pace
+from opencrab.engine.turn.run import Pace
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.scheduling import Killed
 from tests.e2e.house import House
 from tests.unit.engine.compacting import EVERY, ask, grow, house, summaries

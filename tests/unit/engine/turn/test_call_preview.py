@@ -40,7 +40,7 @@ class Shown:
     told: list[str] = field(default_factory=list)
     opened: list[tuple[str, str]] = field(default_factory=list)
 
-    def preview(self, place: Place, turn_id: str) -> "Shown":
+    def preview(self, place: Place, turn_id: str, began_ms: float) -> "Shown":
         self.opened.append((place.address, turn_id))
         return self
 
@@ -109,9 +109,10 @@ def test_each_call_before_the_first_answer_has_its_own(house: House, shown: Show
 
 
 def test_after_the_first_answer_nothing_is_previewed(house: House, shown: Shown) -> None:
-    speech = Reply(calls=(("send_speech", {"content": "One", "more": True}),))
+    said = ("send_speech", {"content": "One", "more": True})
+    speech = Reply(text="I will say it", calls=(said,), streamed=True)
     ask(house, speech, Reply(text="And so on", streamed=True))
-    assert len(shown.opened) == 1
+    assert (len(shown.opened), shown.told) == (1, ["I", "I will", "I will say", "(end)"])
     assert [text for _, text in house.wall.shown] == ["One", "And so on"]
 
 

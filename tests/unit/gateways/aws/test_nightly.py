@@ -9,9 +9,9 @@ import pytest
 
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome, Pace
+from opencrab.engine.turn.run import Pace
 from opencrab.gateways.aws.nightly import VISIBILITY_SECONDS, NightWorker
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.contract.homes import sqlite
 from tests.e2e.house import House
 from tests.unit.gateways.function import Function, own_log

@@ -4,8 +4,8 @@ import pytest
 
 from opencrab.domain.errors import Unavailable
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.ports.turn.queue import Delivery
+from opencrab.engine.turn.run import Pace
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.unit.gateways.aws.test_functions import SHORT, function, logging_as_it_was
 from tests.unit.gateways.function import Call, Function
 

@@ -18,10 +18,9 @@ from opencrab.engine.conversation.channel_bindings import conversation_bound_to_
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.discord.presence import set_agent_discord_presence
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.interactions.worker import handle_interaction
 from opencrab.ports.conversation.channel import Panel
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.contract.homes import HOMES, OpenHome
 from tests.crash.outside import Reply, Script
 from tests.discord.recording import CHANNEL, TARO, Door, RecordingDiscord

@@ -11,10 +11,9 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.errors import Unavailable
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.local.consumer import MAX_RECEIVES, Consumer
 from opencrab.ports.home import Home
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 PATIENCE = 50.0
 

@@ -55,7 +55,8 @@ class MemoryQueue:
         self._sent = _Sent()
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
-        require_turn_queue_delay(delay_seconds, ordered=False)
+        if delay_seconds:
+            require_turn_queue_delay(delay_seconds, ordered=False)
         now = self._clock.now()
         with self._changed:
             if self._sent.add(deduplication, now):

@@ -165,7 +165,8 @@ class SqsQueue:
         """Return the fields of one message; raise Invalid for what SQS would not take."""
         _check(body, url)
         fifo = url.endswith(_FIFO)
-        require_turn_queue_delay(delay_seconds, ordered=fifo)
+        if delay_seconds:
+            require_turn_queue_delay(delay_seconds, ordered=fifo)
         given: dict[str, Any] = {"MessageBody": body}
         attributes = {} if reason is None else {_REASON: reason}
         if fifo:

@@ -19,6 +19,7 @@ APPROVAL: Final = TurnTrait.APPROVAL
 PEER: Final = TurnTrait.PEER
 SHARED: Final = TurnTrait.SHARED
 DORMANT: Final = TurnTrait.DORMANT
+LONG: Final = TurnTrait.LONG
 OWN_LIFE: Final = TurnTrait.OWN_LIFE
 
 
@@ -31,7 +32,7 @@ CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
         {TASK, CALLS, UNASKED, PEER},
     ),
     (lazily("peers.talking", "PeerConsequence"), {PEER}),
-    (lazily("memory.compaction.trigger", "CompactionConsequence"), {ANY}),
+    (lazily("memory.compaction.trigger", "CompactionConsequence"), {LONG}),
     (
         lazily("autonomy.heartbeat_end", "HeartbeatConsequence"),
         {UNASKED, TASK, SHARED, DORMANT},

@@ -59,6 +59,9 @@ class TurnTrait(Enum):
     DORMANT = auto()
     """Its agent was dormant when the turn was loaded."""
 
+    LONG = auto()
+    """Its session has as many lines as are summarized at once."""
+
     OWN_LIFE = auto()
     """Its agent acts on its own, or speaks in a channel of its own."""
 

@@ -1,15 +1,11 @@
 """Queueing of turns for workers, each into the queue that suits its trigger."""
 
-import json
 from datetime import datetime, timedelta
 
-from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.turn.queue import Queue, QueueMessage
-
-_COMPACTIONS = frozenset({Trigger.COMPACTION, Trigger.EMBEDDING})
-"""Summaries and embeddings have a queue of their own, so as not to delay others."""
-
+from opencrab.ports.turn.journal import queue_message_of_turn
+from opencrab.ports.turn.queue import Queue
 
 _PATIENCE = timedelta(minutes=10)
 """How long nobody looks again after a turn that was freed, and waits in its queue."""
@@ -25,19 +21,9 @@ def enqueue_turn(home: Home, turn: Turn, *, again: str = "") -> None:
     )
 
 
-def queue_message_of_turn(turn: Turn, *, again: str = "") -> QueueMessage:
-    """Return the message that queues a turn; `again` makes it a new one."""
-    return QueueMessage(
-        queue="compactions" if turn.trigger in _COMPACTIONS else "turns",
-        body=json.dumps({"v": 1, "turn": turn.id}, separators=(",", ":")),
-        group=turn.session_id or turn.id,
-        deduplication=f"{turn.id}{again}",
-    )
-
-
 def queue_for_turn(home: Home, turn: Turn) -> Queue:
     """Return the queue of a turn's messages."""
-    return home.compactions if turn.trigger in _COMPACTIONS else home.turns
+    return home.compactions if queue_message_of_turn(turn).queue == "compactions" else home.turns
 
 
 def free_lapsed_turn(home: Home, turn: Turn, now: datetime) -> str:

@@ -21,7 +21,7 @@ from opencrab.ports.conversation.channel import DeliveryChannel, PreviewChannel
 from opencrab.ports.discord import Discord, FileSource
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import IndexStatus, Search, SearchHit, SearchQuery
-from opencrab.ports.models.model import Models, ProviderDirectory
+from opencrab.ports.models.model import Models
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import ActionReach, Actions
 from opencrab.ports.web import SearchEngine, Web
@@ -29,6 +29,7 @@ from opencrab.ports.world import WorldLink
 
 if TYPE_CHECKING:
     from opencrab.ports.mcp import McpLink
+    from opencrab.ports.models.directory import ProviderDirectory
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class Runtime:
     jobs: Iterable[BackgroundJob["Runtime", Any]] = field(kw_only=True)
     channels: Mapping[str, DeliveryChannel] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)
-    directory: ProviderDirectory | None = None
+    directory: "ProviderDirectory | None" = None
     secrets: Secrets | None = None
     search: Search = field(default_factory=NothingToFind)
     skills: StandardSkills = field(default_factory=NothingToFind)

@@ -40,7 +40,6 @@ from opencrab.domain.memory.salient_beliefs import (
 )
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.models.routing import CallOptions
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
 from opencrab.engine.turn.admission import admit_turns_of_message
@@ -55,7 +54,7 @@ from opencrab.engine.turn.prompt.system_text import system_prompt_text
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.prompt_cache import Surroundings
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.models.model import TrustedText
+from opencrab.ports.models.model import TrustedText, estimated_tokens
 from tests.unit.engine.known_world import INFO, NOW, QUIET, World
 
 WISH = "毎朝、海を見て一言残してください。"

@@ -23,9 +23,9 @@ from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
 from opencrab.domain.value import Language
 from opencrab.engine.erasure.erase import erase_data
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent_of_interaction
 from opencrab.gateways.discord.interactions.interaction import parse_interaction
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.outside import Reply as Said
 from tests.discord.recording import CHANNEL, GUILD, HANA, TARO
 from tests.e2e.forgotten import occurrences

@@ -11,8 +11,8 @@ from opencrab.domain.errors import NeverSent, NotFound, Unavailable
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.engine.approvals import approvals
-from opencrab.engine.turn.pace import MessageOutcome as Ended
 from opencrab.gateways.discord.interactions.buttons import button_used_up
+from opencrab.ports.turn.queue import MessageOutcome as Ended
 from tests.crash.outside import Reply
 from tests.discord.recording import HANA, TARO
 from tests.unit.gateways.discord.stage import GUEST, USER_ROLE, Stage

@@ -14,8 +14,8 @@ from opencrab.domain.goals.goal import Goal, GoalStatus
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import InstructionGiver, page_of_goals
 from opencrab.engine.goals.pausing import require_goal_document
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.models.model import ChatMessage
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.outside import Reply
 from tests.discord.recording import CHANNEL, HANA, TARO
 from tests.unit.gateways.discord.stage import GUEST, USER_ROLE, Stage

@@ -10,10 +10,9 @@ from opencrab.domain.discord.community import Community
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, Refused, Unavailable
 from opencrab.engine.goals.instructions import page_of_goals
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
 from opencrab.gateways.discord.interactions.worker import TRIES, handle_interaction
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.unit.gateways.discord.stage import Stage
 
 

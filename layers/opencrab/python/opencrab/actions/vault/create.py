@@ -26,7 +26,7 @@ from opencrab.actions.vault.search import group
 from opencrab.actions.workspace.provenance import is_foreign_workspace_file
 from opencrab.actions.workspace.write import WRITE_BYTES, file_change
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.time_zone import agent_time_in_zone
+from opencrab.domain.agents.heartbeat import agent_time_in_zone
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect

@@ -12,7 +12,7 @@ from opencrab.actions.workspace.provenance import (
 )
 from opencrab.actions.workspace.read import decode_file_text
 from opencrab.actions.workspace.write import WRITE_BYTES
-from opencrab.domain.agents.time_zone import agent_time_in_zone
+from opencrab.domain.agents.heartbeat import agent_time_in_zone
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult, FileWritten

@@ -25,7 +25,7 @@ from opencrab.actions.workspace.provenance import (
     shows_foreign_workspace_file,
 )
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.time_zone import agent_day_start_in_zone
+from opencrab.domain.agents.heartbeat import agent_day_start_in_zone
 from opencrab.domain.errors import Invalid
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Text, Value

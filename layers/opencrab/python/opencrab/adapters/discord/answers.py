@@ -10,6 +10,7 @@ import httpx
 
 from opencrab.domain.errors import (
     Invalid,
+    NeverSent,
     NotFound,
     OpenCrabError,
     Refused,
@@ -27,6 +28,16 @@ _BY_STATUS: Mapping[int, tuple[type[OpenCrabError], str]] = {
     404: (NotFound, "use a channel and a message that exist"),
     413: (TooLarge, "send less"),
 }
+
+_NOTHING_LEFT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+    httpx.LocalProtocolError,
+    httpx.InvalidURL,
+)
 
 
 @dataclass(frozen=True)
@@ -105,3 +116,14 @@ def _leaves(tree: Any, path: tuple[str, ...], depth: int) -> Iterator[str]:
             if isinstance(each, Mapping):
                 where = ".".join(path) or "message"
                 yield f"{where}: {each.get('message')} ({each.get('code')})"
+
+
+def discord_unreachable(error: Exception) -> OpenCrabError:
+    """Return NeverSent or Unavailable for an httpx error.
+
+    Only its type is named, as it may quote URLs.
+    """
+    name = type(error).__name__
+    if isinstance(error, _NOTHING_LEFT):
+        return NeverSent(f"Discord cannot be reached: {name}")
+    return Unavailable(f"Discord did not answer: {name}", cure="try again later")

@@ -1,11 +1,14 @@
 """Channel: utterances and panels on Discord, by an interaction's token or as the bot."""
 
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from typing import Any
 
-from opencrab.adapters.discord import rendering
-from opencrab.adapters.discord.rendering import RenderedMessage
+from opencrab.adapters.discord.rendering import WORDS, discord_message_of_task_panel
+from opencrab.domain.approvals.call_text import hash_shown_in_approval
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import (
@@ -18,14 +21,32 @@ from opencrab.domain.discord.community import (
 )
 from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Changed, Invalid, NeverSent, NotFound, Refused, Unavailable
-from opencrab.domain.text.message_split import LIMIT
+from opencrab.domain.text.message_split import LIMIT, first_piece_of_text, split_text_to_limit
+from opencrab.domain.value import Language
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.channel import Panel
-from opencrab.ports.discord import Discord
+from opencrab.ports.discord import Attachment, Discord, Payload
 from opencrab.ports.documents import Documents
+
+MOST_PIECES = 5
+"""Messages that one speech may take; a longer one travels as a file."""
+
+FILE = "answer.md"
 
 NONCE_KNOWN = timedelta(seconds=150)
 """How long Discord surely knows a nonce: it says "the past few minutes"."""
+
+
+@dataclass(frozen=True)
+class RenderedMessage:
+    """One Discord message, with its attachments."""
+
+    message: Payload
+    files: tuple[Attachment, ...] = ()
+
+
+_PLAIN, _GREEN, _RED = 2, 3, 4
+"""Styles of buttons."""
 
 
 class _Way(Enum):
@@ -55,7 +76,7 @@ class DiscordChannel:
         if len(utterance.text.encode()) <= LIMIT:
             return 1
         _, _, reply = self._kept(utterance.channel)
-        return max(len(rendering.discord_messages_of_utterance(utterance, reply)), 1)
+        return max(len(discord_messages_of_utterance(utterance, reply)), 1)
 
     def is_idempotent(self, utterance: Utterance) -> bool:
         """Check whether sending twice shows one message: edits do, posts while a nonce counts."""
@@ -70,7 +91,7 @@ class DiscordChannel:
 
     def send(self, utterance: Utterance) -> None:
         now, kept, reply = self._kept(utterance.channel)
-        shown = rendering.discord_messages_of_utterance(utterance, reply)
+        shown = discord_messages_of_utterance(utterance, reply)
         way = _way(utterance, reply, now)
         if utterance.piece >= len(shown):
             self._take_away(reply, way)
@@ -89,7 +110,7 @@ class DiscordChannel:
         now, kept, reply = self._kept(place)
         if kept is None or reply is None:
             return
-        message = rendering.discord_message_of_task_panel(panel)
+        message = discord_message_of_task_panel(panel)
         if reply.is_open(now):
             message_id = self._discord.edit_reply(reply, message)
             if message_id and message_id != reply.message_id:
@@ -209,6 +230,66 @@ _EDITS = frozenset({_Way.ANSWER, _Way.EDIT})
 """The ways that edit one message, the same at every repeat."""
 
 
+def discord_messages_of_utterance(
+    utterance: Utterance, reply: InteractionReply | None
+) -> tuple[RenderedMessage, ...]:
+    """Render an utterance as Discord messages, in order; empty for an empty text.
+
+    A text that needs more than MOST_PIECES messages, or more than one for a guest, becomes a file.
+    """
+    is_guest = reply is not None and reply.is_guest
+    text = utterance.text
+    # Most answers are one message.
+    is_one = text.strip() and _units(text) <= LIMIT
+    shown = (text,) if is_one else split_text_to_limit(text)
+    rows = _rows(utterance, reply)
+    below = {"components": rows} if rows else {}
+    if len(shown) > (1 if is_guest else MOST_PIECES):
+        return (_as_file(text, reply, below),)
+    last = len(shown) - 1
+    return tuple(
+        RenderedMessage({"content": piece, **(below if place == last else {})})
+        for place, piece in enumerate(shown)
+    )
+
+
+def _as_file(
+    text: str, reply: InteractionReply | None, below: Mapping[str, Any]
+) -> RenderedMessage:
+    notice = _localized_text("file", reply, "\n")
+    content = f"{first_piece_of_text(text, LIMIT - len(notice) - 1)}\n{notice}"
+    file = Attachment(FILE, text.encode("utf-8", "replace"), "text/markdown; charset=utf-8")
+    return RenderedMessage({"content": content, **below}, (file,))
+
+
+def _rows(utterance: Utterance, reply: InteractionReply | None) -> list[dict[str, Any]]:
+    """Return the buttons: of an approval, or thumbs up and down below an awaited answer.
+
+    A question can be approved beside it only if it shows the whole call; else it can be opened.
+    """
+    if utterance.approval is not None:
+        name = f"oc:ap:{utterance.approval}"
+        shown = hash_shown_in_approval(utterance.text)
+        buttons = [
+            _button(_localized_text("approve", reply, " / "), f"{name}:y:{shown}", _GREEN)
+            if shown and _units(utterance.text) <= LIMIT
+            else _button(_localized_text("open", reply, " / "), f"{name}:s", _PLAIN),
+            _button(_localized_text("reject", reply, " / "), f"{name}:n", _RED),
+        ]
+    elif utterance.closes and utterance.channel.awaited and reply is not None:
+        name = f"oc:fb:{utterance.turn_id}"
+        buttons = [_button("👍", f"{name}:u", _PLAIN), _button("👎", f"{name}:d", _PLAIN)]
+    else:
+        return []
+    return [{"type": 1, "components": buttons}]
+
+
+def _localized_text(key: str, reply: InteractionReply | None, between: str) -> str:
+    """Return a text in the language of the interaction, or in all languages without one."""
+    languages = tuple(Language) if reply is None else (reply.language,)
+    return between.join(WORDS[key][language] for language in languages)
+
+
 def _way(utterance: Utterance, reply: InteractionReply | None, at: datetime) -> _Way:
     is_first = utterance.opens and utterance.piece == 0
     if reply is None or not reply.is_open(at):
@@ -235,3 +316,11 @@ def _whole(face: RenderedMessage) -> dict[str, object]:
 
 def _quiet(face: RenderedMessage, reply: InteractionReply) -> dict[str, object]:
     return {**face.message, "flags": 64} if reply.is_ephemeral else dict(face.message)
+
+
+def _button(label: str, custom_id: str, style: int) -> dict[str, Any]:
+    return {"type": 2, "style": style, "label": label, "custom_id": custom_id}
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,5 +1,8 @@
 """Client: Discord's API over HTTP, with its limits kept and its answers sorted by what to do.
 
+A limit is of a bucket, for one main parameter, such as a channel; which routes share a bucket is
+known only from answers. What is not known is allowed.
+
 No token appears in an error or a log: addresses hold some, so that they are never quoted.
 """
 
@@ -7,18 +10,22 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from threading import Lock
 from time import monotonic
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import httpx
 
 from opencrab import __version__
-from opencrab.adapters.discord.answers import discord_error, discord_retry_after
-from opencrab.adapters.discord.limits import DiscordRateLimits, Route
+from opencrab.adapters.discord.answers import (
+    discord_error,
+    discord_retry_after,
+    discord_unreachable,
+)
 from opencrab.domain.discord.community import InteractionReply, time_of_discord_snowflake
-from opencrab.domain.errors import NeverSent, NotFound, Unavailable
+from opencrab.domain.errors import NeverSent, NotFound
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Attachment, Payload
 
@@ -44,16 +51,8 @@ _UNAUTHORIZED = 401
 _SUCCESSES = range(200, 300)
 _NOT_SPREAD = frozenset({10015, 10062})
 _SILENT: Mapping[str, Any] = {"parse": []}
-
-_NOTHING_LEFT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-    httpx.LocalProtocolError,
-    httpx.InvalidURL,
-)
+_BUCKETS = 500
+"""The number of buckets from which on those that are over are forgotten."""
 
 
 class BotTokens(Protocol):
@@ -69,6 +68,85 @@ class BotTokens(Protocol):
 
     def forget(self) -> None:
         """Drop cached tokens, so that the next call of `token` reads the store again."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """The scope of a rate limit: kind of request, major parameter, and whether it is the bot's.
+
+    Requests with an interaction's token do not count toward the bot's global limit.
+    """
+
+    kind: str
+    major: str
+    as_bot: bool
+
+
+@dataclass
+class _Bucket:
+    left: int
+    until: datetime
+
+
+class DiscordRateLimits:
+    """Discord's rate limits as this process knows them from response headers."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._names: dict[str, str] = {}
+        self._buckets: dict[tuple[str, str], _Bucket] = {}
+        self._everything = clock.now()
+
+    def try_acquire(self, route: Route, *, spare: int = 0) -> float:
+        """Count a request as sent and return 0, or return the seconds until one may be sent.
+
+        At least `spare` requests are left for others.
+        """
+        with self._lock:
+            key, now = self._key(route), self._clock.now()
+            if route.as_bot and now < self._everything:
+                return (self._everything - now).total_seconds()
+            bucket = self._buckets.get(key)
+            if bucket is None or now >= bucket.until:
+                return 0.0
+            if bucket.left > spare:
+                bucket.left -= 1
+                return 0.0
+            return (bucket.until - now).total_seconds()
+
+    def update_from_headers(self, route: Route, headers: Mapping[str, str]) -> None:
+        """Update a route's bucket from the rate limit headers of a response."""
+        left = _number(headers.get("x-ratelimit-remaining"))
+        seconds = _number(headers.get("x-ratelimit-reset-after"))
+        if left is None or seconds is None:
+            return
+        name = headers.get("x-ratelimit-bucket", "")
+        with self._lock:
+            if name:
+                self._names[route.kind] = name
+            self._put(route, int(left), seconds)
+
+    def block(self, route: Route, seconds: float, *, everything: bool) -> None:
+        """Record an HTTP 429: block this route, or with `everything` all of the bot's routes."""
+        with self._lock:
+            until = self._put(route, 0, seconds)
+            if everything:
+                self._everything = max(self._everything, until)
+
+    def _put(self, route: Route, left: int, seconds: float) -> datetime:
+        """Set a bucket's remaining requests for a number of seconds; return when it resets."""
+        key, now = self._key(route), self._clock.now()
+        until = now + timedelta(seconds=seconds)
+        if len(self._buckets) >= _BUCKETS:
+            self._buckets = {
+                key: known for key, known in self._buckets.items() if known.until > now
+            }
+        self._buckets[key] = _Bucket(left, until)
+        return until
+
+    def _key(self, route: Route) -> tuple[str, str]:
+        return self._names.get(route.kind, route.kind), route.major
 
 
 @dataclass(frozen=True)
@@ -265,7 +343,7 @@ class DiscordClient:
             self._kept = self._kept or self._connect()
             return _fetch_response(self._kept, made)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
-            _raise(error)
+            raise discord_unreachable(error) from None
 
 
 def _fetch_response(transport: httpx.BaseTransport, request: httpx.Request) -> httpx.Response:
@@ -313,12 +391,10 @@ def _id(answer: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _raise(error: Exception) -> NoReturn:
-    """Raise NeverSent or Unavailable for an httpx error.
-
-    Name only its type, as it may quote URLs.
-    """
-    name = type(error).__name__
-    if isinstance(error, _NOTHING_LEFT):
-        raise NeverSent(f"Discord cannot be reached: {name}") from None
-    raise Unavailable(f"Discord did not answer: {name}", cure="try again later") from None
+def _number(text: str | None) -> float | None:
+    """Parse a header as a non-negative number; None if it is none or too large for a timedelta."""
+    try:
+        found = float(text or "")
+    except ValueError:
+        return None
+    return found if 0 <= found < timedelta.max.total_seconds() // 2 else None

@@ -60,12 +60,12 @@ class DiscordPreviews:
         self._clock = clock
         self._start = start
 
-    def preview(self, place: Place, turn_id: str) -> "DiscordPreview | None":
+    def preview(self, place: Place, turn_id: str, began_ms: float) -> "DiscordPreview | None":
         _, interaction_id = discord_address(place)
         if interaction_id is None:
             return None
         edits = _ReplyEdits(self._discord, self._facts, self._clock, interaction_id, turn_id)
-        return DiscordPreview(edits, self._clock, self._start)
+        return DiscordPreview(edits, self._clock, self._start, began_ms)
 
 
 class _ReplyEdits:
@@ -122,11 +122,11 @@ class DiscordPreview:
     edit of which nobody knows what became of it there is no further one.
     """
 
-    def __init__(self, edits: _ReplyEdits, clock: Clock, start: StartEdit) -> None:
+    def __init__(self, edits: _ReplyEdits, clock: Clock, start: StartEdit, began_ms: float) -> None:
         self._edits = edits
         self._clock = clock
         self._start = start
-        self._next_ms = clock.monotonic_ms() + EVERY_MS
+        self._next_ms = began_ms + EVERY_MS
         self._shown: str | None = None
         self._is_over = False
         self._running: RunningEdit | None = None

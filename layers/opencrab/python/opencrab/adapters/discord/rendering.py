@@ -1,23 +1,13 @@
-"""Faces: what people see of speech, of a question to a human, and of how far an instruction is."""
+"""Faces: what people see of how far an instruction is, and of an answer that is being written."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from opencrab.domain.approvals.call_text import hash_shown_in_approval
-from opencrab.domain.conversation.message import Utterance
-from opencrab.domain.discord.community import InteractionReply
 from opencrab.domain.text.message_split import LIMIT, first_piece_of_text, split_text_to_limit
 from opencrab.domain.value import Language
 from opencrab.ports.conversation.channel import Panel, PanelRow
-from opencrab.ports.discord import Attachment, Payload
+from opencrab.ports.discord import Payload
 from opencrab.ports.texts import Texts
-
-MOST_PIECES = 5
-"""Messages that one speech may take; a longer one travels as a file."""
-
-FILE = "answer.md"
 
 _STOP = "oc:sp:"
 _WRITING = "⏳"
@@ -42,37 +32,9 @@ _MOVES = {
 }
 _STYLES = {"cn": _RED, "re": _GREEN}
 
-_WORDS = Texts(__file__)
+WORDS = Texts(__file__)
 _MARKED = re.compile(r"([\\`*_~|<>#\[\]()@]|(?<=[a-zA-Z]):(?=//)|^[-+](?=\s)|(?<=\d)\.(?=\s))")
 _UNSEEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
-
-
-@dataclass(frozen=True)
-class RenderedMessage:
-    """One Discord message, with its attachments."""
-
-    message: Payload
-    files: tuple[Attachment, ...] = ()
-
-
-def discord_messages_of_utterance(
-    utterance: Utterance, reply: InteractionReply | None
-) -> tuple[RenderedMessage, ...]:
-    """Render an utterance as Discord messages, in order; empty for an empty text.
-
-    A text that needs more than MOST_PIECES messages, or more than one for a guest, becomes a file.
-    """
-    is_guest = reply is not None and reply.is_guest
-    shown = split_text_to_limit(utterance.text)
-    rows = _rows(utterance, reply)
-    below = {"components": rows} if rows else {}
-    if len(shown) > (1 if is_guest else MOST_PIECES):
-        return (_as_file(utterance.text, reply, below),)
-    last = len(shown) - 1
-    return tuple(
-        RenderedMessage({"content": text, **(below if place == last else {})})
-        for place, text in enumerate(shown)
-    )
 
 
 def discord_preview_content(text: str) -> str:
@@ -86,7 +48,7 @@ def discord_preview_content(text: str) -> str:
 
 def discord_preview_message(content: str, turn_id: str, language: Language) -> Payload:
     """Return a message with the button that stops a turn."""
-    button = _button(_WORDS["stop"][language], f"{_STOP}{turn_id}", _PLAIN)
+    button = _button(WORDS["stop"][language], f"{_STOP}{turn_id}", _PLAIN)
     return {"content": content, "components": [{"type": 1, "components": [button]}]}
 
 
@@ -109,7 +71,7 @@ def discord_message_of_task_panel(shown: Panel) -> Payload:
     moves = () if shown.over else _MOVES.get(shown.standing, ())
     buttons = [
         _button(
-            _WORDS[move][language],
+            WORDS[move][language],
             f"oc:{move}:{shown.agent_id}:{shown.goal}",
             _STYLES.get(move, _PLAIN),
         )
@@ -119,54 +81,17 @@ def discord_message_of_task_panel(shown: Panel) -> Payload:
     return {"content": "", "embeds": [embed], "components": rows}
 
 
-def _as_file(
-    text: str, reply: InteractionReply | None, below: Mapping[str, Any]
-) -> RenderedMessage:
-    notice = _localized_text("file", reply, "\n")
-    content = f"{first_piece_of_text(text, LIMIT - len(notice) - 1)}\n{notice}"
-    file = Attachment(FILE, text.encode("utf-8", "replace"), "text/markdown; charset=utf-8")
-    return RenderedMessage({"content": content, **below}, (file,))
-
-
-def _rows(utterance: Utterance, reply: InteractionReply | None) -> list[dict[str, Any]]:
-    """Return the buttons: of an approval, or thumbs up and down below an awaited answer.
-
-    A question can be approved beside it only if it shows the whole call; else it can be opened.
-    """
-    if utterance.approval is not None:
-        name = f"oc:ap:{utterance.approval}"
-        shown = hash_shown_in_approval(utterance.text)
-        buttons = [
-            _button(_localized_text("approve", reply, " / "), f"{name}:y:{shown}", _GREEN)
-            if shown and _units(utterance.text) <= LIMIT
-            else _button(_localized_text("open", reply, " / "), f"{name}:s", _PLAIN),
-            _button(_localized_text("reject", reply, " / "), f"{name}:n", _RED),
-        ]
-    elif utterance.closes and utterance.channel.awaited and reply is not None:
-        name = f"oc:fb:{utterance.turn_id}"
-        buttons = [_button("👍", f"{name}:u", _PLAIN), _button("👎", f"{name}:d", _PLAIN)]
-    else:
-        return []
-    return [{"type": 1, "components": buttons}]
-
-
 def _button(label: str, custom_id: str, style: int) -> dict[str, Any]:
     return {"type": 2, "style": style, "label": label, "custom_id": custom_id}
 
 
-def _localized_text(key: str, reply: InteractionReply | None, between: str) -> str:
-    """Return a text in the language of the interaction, or in all languages without one."""
-    languages = tuple(Language) if reply is None else (reply.language,)
-    return between.join(_WORDS[key][language] for language in languages)
-
-
 def _standing(shown: Panel, language: Language) -> str:
-    return _WORDS[shown.standing][language] if shown.standing in _WORDS else "…"
+    return WORDS[shown.standing][language] if shown.standing in WORDS else "…"
 
 
 def _render_task_list(rows: tuple[PanelRow, ...], language: Language, room: int) -> str:
     """Render as many tasks as fit, one per line, and the number of those left out."""
-    told, more = "", _WORDS["more"][language]
+    told, more = "", WORDS["more"][language]
     for place, row in enumerate(rows):
         line = f"\n{_MARKS.get(row.status, '•')} {row.label} {_line(row.name, _NAME)}"
         left = f"\n{more.format(count=len(rows) - place)}"

@@ -32,13 +32,7 @@ from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing, Use
 from opencrab.domain.money.budget import Price
-from opencrab.ports.models.model import (
-    SETTLE_BY_HAND,
-    CallUsage,
-    ChatModel,
-    Embedder,
-    ModelInfo,
-)
+from opencrab.ports.models.model import SETTLE_BY_HAND, CallUsage, ChatModel, Embedder, ModelInfo
 from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.ports.models.readiness import ProviderHealth, ProviderState
 

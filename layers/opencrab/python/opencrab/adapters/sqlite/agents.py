@@ -9,11 +9,11 @@ from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.conversation.unanswered import (
+from opencrab.domain.conversation.message import (
     decode_messages_left_unanswered,
     encode_messages_left_unanswered,
 )
+from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Conflict, NotFound
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from operator import itemgetter
 
 from opencrab.adapters.sqlite.database import Database, FeedItem, ItemRow, Place, WriteBatch
-from opencrab.adapters.sqlite.outbox import sqlite_row_of_due_item
+from opencrab.adapters.sqlite.due_items import sqlite_row_of_due_item
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Document, unique_facts
 from opencrab.domain.errors import UnreadableValue

@@ -13,12 +13,12 @@ from opencrab.adapters.sqlite.board import (
 )
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.documents import SqliteFacts
+from opencrab.adapters.sqlite.due_items import SqliteDueItems
 from opencrab.adapters.sqlite.eraser import SqliteEraser
-from opencrab.adapters.sqlite.journal import SqliteJournal
-from opencrab.adapters.sqlite.outbox import SqliteDueItems, SqliteOutbox
+from opencrab.adapters.sqlite.journal import SqliteJournal, SqliteOutbox
 from opencrab.adapters.sqlite.queue import TURNS, PendingClaimRegistry, SqliteQueue
 from opencrab.adapters.sqlite.restart import give_back_sqlite_leases
-from opencrab.adapters.sqlite.usage import SqliteTallies, SqliteUsage
+from opencrab.adapters.sqlite.turn.usage import SqliteTallies, SqliteUsage
 from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home

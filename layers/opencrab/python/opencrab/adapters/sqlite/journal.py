@@ -1,4 +1,4 @@
-"""The turn journal on SQLite: each method one transaction.
+"""The turn journal and its outbox on SQLite: each method one transaction.
 
 A transaction first reads all that it depends on, then checks it, and writes at the end. The one
 writer holds its lock from before the first read, so nobody writes in between (ADR 0006).
@@ -38,16 +38,16 @@ from opencrab.adapters.sqlite.turn.rows import (
     put_sqlite_turn,
     read_sqlite_rows_with_last_line,
     records_of_sqlite_rows,
+    sqlite_call_counts,
     sqlite_change_keys,
     sqlite_change_rows,
     sqlite_turn,
     turn_of_sqlite_row,
     turn_records_in_sqlite,
 )
-from opencrab.adapters.sqlite.usage import sqlite_call_counts
-from opencrab.domain.conversation.message import Instruction, Line
+from opencrab.domain.conversation.message import DeliveryState, Instruction, Line, Utterance
 from opencrab.domain.document import Document
-from opencrab.domain.errors import Conflict, Superseded
+from opencrab.domain.errors import Conflict, NotFound, Superseded
 from opencrab.domain.turn.record import (
     ApprovalDecision,
     ApprovalRequest,
@@ -68,6 +68,7 @@ from opencrab.ports.turn.journal import (
 __all__ = [
     "RETENTION",
     "SqliteJournal",
+    "SqliteOutbox",
     "put_sqlite_turn",
     "sqlite_turn",
     "turn_records_in_sqlite",
@@ -319,6 +320,42 @@ class SqliteJournal:
                 cure="use a new id for a new message",
             )
         return tuple(sqlite_turn(items, turn_id) for turn_id in turn_ids)
+
+
+class SqliteOutbox:
+    """`ports.conversation.outbox.Outbox` on one SQLite file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, target: str, key: str) -> Utterance:
+        with self._database.read_transaction() as items:
+            body = items.get(f"OUT#{target}", key)
+        if body is None:
+            raise NotFound(f"there is no utterance {key!r} for {target!r}")
+        return Utterance.from_stored(body)
+
+    def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
+        pk = f"OUT#{utterance.channel.target}"
+        ended = utterance.state.is_end
+        with self._database.write_transaction() as items:
+            body = items.get(pk, utterance.key)
+            # Of two workers with the same utterance only one finds it in this state, and sends it.
+            if body is None or Utterance.from_stored(body).state is not expected:
+                return False
+            items.put(
+                pk,
+                utterance.key,
+                utterance.to_stored(),
+                due=None if ended else ("outbox", utterance.updated_at),
+                expires_at=utterance.updated_at + RETENTION if ended else None,
+            )
+            return True
+
+    def list_unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
+        with self._database.read_transaction() as items:
+            bodies = items.query_due("outbox", before, limit)
+        return tuple(Utterance.from_stored(body) for body in bodies)
 
 
 def _requeue_waiting(turn: Turn) -> Turn:

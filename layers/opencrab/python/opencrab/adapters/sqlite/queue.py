@@ -133,7 +133,8 @@ class SqliteQueue:
         self._taken = taken
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
-        require_turn_queue_delay(delay_seconds, ordered=self._ordered)
+        if delay_seconds:
+            require_turn_queue_delay(delay_seconds, ordered=self._ordered)
         message = QueueMessage(self._name, body, group=group, deduplication=deduplication)
         now = sqlite_milliseconds(self._clock.now())
         with self._database.write_transaction() as items:

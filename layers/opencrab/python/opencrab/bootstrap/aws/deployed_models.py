@@ -11,13 +11,7 @@ from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price
 from opencrab.ports.access.secrets import Secrets
-from opencrab.ports.models.model import (
-    CallUsage,
-    ChatModel,
-    Embedder,
-    ModelInfo,
-    ModelNotFound,
-)
+from opencrab.ports.models.model import CallUsage, ChatModel, Embedder, ModelInfo, ModelNotFound
 from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.ports.models.readiness import ProviderHealth, ProviderState
 

@@ -79,13 +79,7 @@ def build_discord_door(runtime: "Runtime", public_key: str, api: str = DISCORD) 
         return None if known is None else known.body
 
     callback = PlainDiscordCallback(PlainHttp(api, door_tls_context()), seconds=ACKNOWLEDGE_SECONDS)
-    door = Door(_keys(public_key).verify, queue.send, callback.acknowledge, choices)
-
-    def answer(headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        made = door.answer(headers, body, runtime.clock.now().timestamp())
-        return made.status, made.content
-
-    return answer
+    return Door(_keys(public_key).verify, queue.send, callback.acknowledge, choices).answer
 
 
 def _origin(url: str) -> str:

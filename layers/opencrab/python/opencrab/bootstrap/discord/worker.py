@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
-    from opencrab.engine.turn.pace import MessageOutcome
-    from opencrab.ports.turn.queue import Delivery
+    from opencrab.ports.turn.queue import Delivery, MessageOutcome
 
     Interact = Callable[[Runtime, Delivery], MessageOutcome]
 

@@ -11,7 +11,7 @@ from opencrab.domain.conversation.loop_guard import (
     NEARLY,
     similarity_of_conversation_messages,
 )
-from opencrab.domain.conversation.unanswered import Unanswered, messages_left_unanswered
+from opencrab.domain.conversation.message import Unanswered, messages_left_unanswered
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.models.routing import ModelReference, Use

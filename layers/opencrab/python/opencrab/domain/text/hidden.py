@@ -9,13 +9,19 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from opencrab.domain.text.visible import is_ignorable_text_character
-
 _JOINER, _NON_JOINER = "\u200d", "\u200c"
 _VIRAMA = 9
 _BLANK = "\u2800"
 _BEFORE_DIGITS = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
 """Format characters that are seen: Arabic and Syriac signs written before or around digits."""
+
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties.txt."""
+
 
 _NEEDED = re.compile(
     "(?<=[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])"
@@ -36,6 +42,11 @@ def name_without_hidden_text(text: str) -> str:
     """Return a name that came from outside without the characters that nobody sees."""
     places = set(_hidden_places(text))
     return "".join(each for place, each in enumerate(text) if place not in places)
+
+
+def is_ignorable_text_character(character: str) -> bool:
+    """Check whether Unicode lists a character as one that nothing is drawn for."""
+    return _IGNORABLE.match(character) is not None
 
 
 def _hidden_places(text: str) -> Iterator[int]:

@@ -1,6 +1,5 @@
-"""Terms of a text: the words that it can be found by, and how many tokens it will cost."""
+"""Terms of a text: the words that it can be found by."""
 
-import math
 import re
 import unicodedata
 from functools import cache
@@ -118,15 +117,3 @@ def _kanji() -> re.Pattern[str]:
 def _normalize_text(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFKC", folded)
-
-
-ASCII_PER_TOKEN = 3.5
-OTHER_TOKENS = 1.1
-"""Tokens per kana or kanji: measured encodings give 0.7 to 1.1, this is the upper end."""
-
-
-def estimated_tokens(text: str) -> int:
-    """Estimate the tokens of a text: 1 per 3.5 ASCII characters, 1.1 per 3-byte character."""
-    length = len(text)
-    other = (len(text.encode("utf-8", "replace")) - length) / 2
-    return math.ceil((length - other) / ASCII_PER_TOKEN + other * OTHER_TOKENS)

@@ -19,16 +19,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 
+from opencrab.domain.text.hidden import is_ignorable_text_character
+
 _MARKS_IN_A_ROW = 4
 _SHOWN_SPACES = {" ", "\u3000"}
 _NAMED_MARK = "⟨"
-_IGNORABLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-"""Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties.txt."""
-
 _BLANK = {"\u2800"}
 """The braille pattern without dots: a symbol to Unicode, nothing to an eye."""
 
@@ -103,11 +98,6 @@ def text_showing_hidden(text: str) -> str:
     if not found:
         return _mark_look_alikes(text, scripts)
     return _join(text, re.compile("|".join(found)), scripts)
-
-
-def is_ignorable_text_character(character: str) -> bool:
-    """Check whether Unicode lists a character as one that nothing is drawn for."""
-    return _IGNORABLE.match(character) is not None
 
 
 def text_line_showing_hidden(text: str) -> str:

@@ -6,12 +6,13 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from opencrab.domain.agents.agent import Agent, Identity, ModelName, Profile, Role
-from opencrab.domain.agents.heartbeat import Heartbeat, Zone
-from opencrab.domain.agents.soul import Soul
-from opencrab.domain.agents.time_zone import (
+from opencrab.domain.agents.heartbeat import (
+    Heartbeat,
+    Zone,
     agent_heartbeat_in_zone,
     agent_heartbeat_with_hours_in_zone,
 )
+from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.conversation.session import (

@@ -22,13 +22,12 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.paging import all_pages
 from opencrab.ports.turn.action import Actions
-from opencrab.ports.turn.journal import Journal
+from opencrab.ports.turn.journal import Journal, resolve_record_pointers
 
 log = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.action import Effect
 from opencrab.engine.goals.turn_evidence import has_goal_turn_stored_lesson
+from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import one_line
 
@@ -50,7 +51,7 @@ def experience_of_heartbeat_events(
 def _deeds(work: TurnWork) -> list[str]:
     """Return what the turn did that is more than reading, each with the path that it wrote."""
     found = []
-    for receipt in work.receipts:
+    for receipt in receipts_of_turn(work):
         action = work.runtime.actions.find(receipt.action)
         if action is None or action.effect is not Effect.PURE:
             found.append(f"{receipt.action} {receipt.path or ''}".strip())

@@ -35,9 +35,8 @@ from opencrab.engine.agents.vital_signs import (
     change_agent_vital_signs,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.documents import Documents
-from opencrab.ports.turn.queue import BatchedMessage, Delivery
+from opencrab.ports.turn.queue import BatchedMessage, Delivery, MessageOutcome
 
 log = logging.getLogger(__name__)
 

@@ -29,6 +29,7 @@ from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals.self_goals import does_turn_end_own_goal_idle
 from opencrab.engine.goals.turn_evidence import has_goal_turn_stored_lesson
 from opencrab.engine.memory.working_memory import clear_working_memory_after_turn
+from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import Consequence, TurnWork
 
 _PLANS = frozenset({"plan_goal", "add_goal", "finish_task", "fail_task", "report"})
@@ -114,7 +115,7 @@ def _outcome_of_heartbeat(
 
     now, names = work.runtime.clock.now(), tuple(sorted(_succeeded_actions(work)))
     decision = heartbeat_decision_of_turn(
-        names, spoke=ending.has_spoken, has_acted=bool(work.receipts)
+        names, spoke=ending.has_spoken, has_acted=bool(receipts_of_turn(work))
     )
     told = HeartbeatOutcome(
         turn_id=turn.id, decision=decision, status=ending.status, actions=names[:ACTIONS], at=now
@@ -208,7 +209,7 @@ def _signs_after_unasked_turn(
 ) -> VitalSigns:
     turn = work.turn
     if _has_goal_progress(work) or (
-        (spoke or work.receipts) and not _was_idle(work, status, spoke=spoke)
+        (spoke or receipts_of_turn(work)) and not _was_idle(work, status, spoke=spoke)
     ):
         signs = signs.replaced(in_vain=0)
     elif _counts(turn, status):

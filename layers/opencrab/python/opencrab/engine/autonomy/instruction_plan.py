@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.time_zone import agent_time_zone
+from opencrab.domain.agents.heartbeat import agent_time_zone
 from opencrab.domain.autonomy.instruction_plan import (
     INSTRUCTION_PLAN,
     InstructionPlan,
@@ -123,7 +123,7 @@ def schedule_place(runtime: Runtime, agent: Agent) -> str:
     """Return what the schedules of a plan depend on beside it: the time zone and the channel."""
     channel = agent.heartbeat.channel
     told = "" if channel is None else channel.model_dump_json()
-    return stable_id(agent_time_zone(agent, runtime.rules.time_zone), told)
+    return stable_id(agent_time_zone(agent.heartbeat, runtime.rules.time_zone), told)
 
 
 @dataclass
@@ -162,7 +162,7 @@ class _ScheduleChange:
 
     def _scheduled(self, goal: PlannedGoal) -> PlannedGoal:
         """Return a goal with its new schedule, or with the reason why it gets none."""
-        zone = agent_time_zone(self.agent, self.runtime.rules.time_zone)
+        zone = agent_time_zone(self.agent.heartbeat, self.runtime.rules.time_zone)
         known = [fact.read(Schedule) for fact in self.stored.values()]
         theirs = (each for each in known if not is_instructed_schedule(each))
         if any(is_schedule_alike(each, goal, zone) for each in theirs):
@@ -189,7 +189,7 @@ class _ScheduleChange:
         if fact is None:
             return goal.replaced(done=True)
         schedule, now = fact.read(Schedule), self.runtime.clock.now()
-        zone = agent_time_zone(self.agent, self.runtime.rules.time_zone)
+        zone = agent_time_zone(self.agent.heartbeat, self.runtime.rules.time_zone)
         moved = schedule.replaced(zone=zone, channel=self.agent.heartbeat.channel)
         if not is_instructed_schedule(schedule) or moved == schedule:
             return goal

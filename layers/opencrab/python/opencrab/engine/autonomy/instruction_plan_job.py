@@ -11,7 +11,7 @@ from functools import partial
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, AgentStatus, Profile
-from opencrab.domain.agents.time_zone import agent_time_zone
+from opencrab.domain.agents.heartbeat import agent_time_zone
 from opencrab.domain.autonomy.instruction_answer import (
     INSTRUCTION_ANSWER_SCHEMA,
     parse_autonomy_instruction_plan,
@@ -46,7 +46,8 @@ from opencrab.engine.turn.background import (
 )
 from opencrab.engine.turn.prompt.request import prompt_answer_token_limit
 from opencrab.engine.turn.prompt.single_question import single_question_prompt_request
-from opencrab.engine.turn.work import NO_DEEDS, QuestionJob, TurnWork
+from opencrab.engine.turn.receipt import NO_DEEDS
+from opencrab.engine.turn.work import QuestionJob, TurnWork
 from opencrab.ports.documents import Documents
 from opencrab.ports.models.model import ChatRequest, ModelInfo, TrustedText
 from opencrab.ports.turn.action import Actions
@@ -87,7 +88,8 @@ class PlanTurn:
 
     def request(self, work: TurnWork, info: ModelInfo, manner: CallOptions) -> ChatRequest:
         runtime, profile = work.runtime, work.profile
-        agent, zone = profile.agent, agent_time_zone(profile.agent, work.runtime.rules.time_zone)
+        agent = profile.agent
+        zone = agent_time_zone(agent.heartbeat, runtime.rules.time_zone)
         routing = runtime.models.routing
         offered = runtime.actions.schemas(agent, routing, Authority.SELF, profile.mind)
         names = [schema.name for schema in offered if _is_deed(runtime.actions, schema.name)]
@@ -107,7 +109,7 @@ class PlanTurn:
 
     def end_with_answer(self, work: TurnWork, result: ModelResult, turn: Turn) -> None:
         answer, runtime = result.answer or ModelAnswer(), work.runtime
-        zone = agent_time_zone(work.profile.agent, runtime.rules.time_zone)
+        zone = agent_time_zone(work.profile.agent.heartbeat, runtime.rules.time_zone)
         try:
             goals, note = parse_autonomy_instruction_plan(
                 "" if answer.calls else answer.text,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.time_zone import local_time_of_agent
+from opencrab.domain.agents.heartbeat import local_time_of_agent
 from opencrab.domain.autonomy.instruction_plan import MOST_GOALS, PLAN_EDGES, PlannedGoal
 from opencrab.domain.value import Language
 from opencrab.ports.texts import Texts

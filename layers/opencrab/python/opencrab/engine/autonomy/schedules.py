@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, AgentStatus
-from opencrab.domain.agents.time_zone import agent_time_zone
+from opencrab.domain.agents.heartbeat import agent_time_zone
 from opencrab.domain.autonomy.instruction_plan import (
     is_instructed_schedule,
     is_one_time_schedule,
@@ -74,7 +74,7 @@ def create_schedule(
     schedules and for an id with other content.
     """
     agent = _require_place(runtime, agent_id, draft)
-    draft = draft.in_zone(agent_time_zone(agent, runtime.rules.time_zone))
+    draft = draft.in_zone(agent_time_zone(agent.heartbeat, runtime.rules.time_zone))
     for _ in range(SCHEDULES):
         counted = read_schedule_count(runtime.home.facts, agent_id)
         known = schedules_of_agent(runtime.home, agent_id)

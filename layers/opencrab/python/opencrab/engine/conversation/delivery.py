@@ -9,9 +9,8 @@ from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailab
 from opencrab.engine.conversation.goal_panel import show_goal_panel_in_conversation
 from opencrab.engine.goals.panel_notice import PANEL
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.conversation.channel import DeliveryChannel
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 BACKOFF_SECONDS = 2
 BACKOFF_LIMIT = timedelta(minutes=5)

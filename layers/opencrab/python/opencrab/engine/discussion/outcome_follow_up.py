@@ -18,7 +18,7 @@ from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.discussion.outcome import discussion_outcome_text, stored_discussion_outcome
 from opencrab.engine.discussion.promises import discussion_promise_holds_already
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.audience import may_turn_channel_hear_everything
+from opencrab.engine.turn.observe import may_turn_channel_hear_everything
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.texts import Texts
 

@@ -19,13 +19,12 @@ from opencrab.domain.value import Value
 from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.erasure.file_versions import mark_file_forgotten
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.large_result import is_file_of_turn_result
 from opencrab.ports.erasure import erasure_not_ended
 from opencrab.ports.home import Home
 from opencrab.ports.paging import paginate
 from opencrab.ports.turn.blobs import Blobs
-from opencrab.ports.turn.journal import Journal
+from opencrab.ports.turn.journal import Journal, resolve_record_pointers
 from opencrab.ports.workspace.files import Files
 
 REMAINS = "remains"

@@ -49,7 +49,8 @@ from opencrab.engine.goals.turn_evidence import (
 )
 from opencrab.engine.phrases import phrase_for_fault, system_phrase
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.audience import may_turn_channel_hear_everything
+from opencrab.engine.turn.observe import may_turn_channel_hear_everything
+from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
@@ -383,7 +384,7 @@ def _finish_task(work: TurnWork, task: Task, end: _End) -> Task:
 
 
 def _together(earlier: tuple[ActionReceipt, ...], work: TurnWork) -> tuple[ActionReceipt, ...]:
-    return tuple(dict.fromkeys((*earlier, *work.receipts)))[:RECEIPTS]
+    return tuple(dict.fromkeys((*earlier, *receipts_of_turn(work))))[:RECEIPTS]
 
 
 def _completion_message(goal: Goal, language: Language) -> str:

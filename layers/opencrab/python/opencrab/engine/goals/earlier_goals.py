@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from opencrab.domain.agents.time_zone import local_time_of_agent
+from opencrab.domain.agents.heartbeat import local_time_of_agent
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals.generation_text import earlier_goal_text

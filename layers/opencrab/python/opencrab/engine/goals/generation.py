@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
-from opencrab.domain.agents.time_zone import agent_time_zone
+from opencrab.domain.agents.heartbeat import agent_time_zone
 from opencrab.domain.autonomy import curiosity
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
@@ -86,7 +86,7 @@ def generate_goals(
         generate_social_goal(runtime.home, runtime.rules.autonomy, board, now, signs),
     )
     seized = generate_goals_from_events(runtime, board, now)
-    zone = agent_time_zone(board.profile.agent, runtime.rules.time_zone)
+    zone = agent_time_zone(board.profile.agent.heartbeat, runtime.rules.time_zone)
     stepped = generate_next_step_goal(runtime.rules.autonomy, board, now, zone)
     return (*(goal for goal in (*made, stepped) if goal is not None), *seized)
 

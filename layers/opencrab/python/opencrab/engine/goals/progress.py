@@ -24,11 +24,10 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.call import describe_call
 from opencrab.ports.home import Home
 from opencrab.ports.turn.action import one_line
-from opencrab.ports.turn.journal import Journal
+from opencrab.ports.turn.journal import Journal, resolve_record_pointers
 
 _ARGUMENTS = 400
 _RESULT = 800

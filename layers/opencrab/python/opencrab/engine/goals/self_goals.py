@@ -22,6 +22,7 @@ from opencrab.domain.turn.success_condition import (
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.phrases import system_phrase
+from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import one_line
 
@@ -133,7 +134,11 @@ def _is_goal_unmet(goal: Goal, work: TurnWork) -> bool:
     """
     if goal.children or not is_self_set_goal(goal):
         return False
-    receipts = (*goal.receipts, *(r for task in goal.tasks for r in task.receipts), *work.receipts)
+    receipts = (
+        *goal.receipts,
+        *(r for task in goal.tasks for r in task.receipts),
+        *receipts_of_turn(work),
+    )
     effects = ((receipt.action, receipt.path) for receipt in receipts)
     return first_condition_unmet_by_turns(goal.instruction, effects) is not None
 
@@ -145,7 +150,9 @@ def is_goal_evident(goal: Goal, work: TurnWork) -> bool:
     """
     if goal.children or any(task.confirmed for task in goal.tasks):
         return True
-    found = (work.runtime.actions.find(each.action) for each in (*goal.receipts, *work.receipts))
+    found = (
+        work.runtime.actions.find(each.action) for each in (*goal.receipts, *receipts_of_turn(work))
+    )
     return any(action is None or action.effect is not Effect.PURE for action in found)
 
 
@@ -248,7 +255,7 @@ def _asking(goal: Goal, cause: str, board: GoalBoard) -> Goal:
 
 
 def _is_empty(work: TurnWork, *, silent: bool) -> bool:
-    return silent or not work.receipts
+    return silent or not receipts_of_turn(work)
 
 
 def _turn_limit(work: TurnWork, task: Task | None) -> int:

@@ -25,9 +25,9 @@ from opencrab.domain.turn.record import CallResult, action_name_of_turn_call, ar
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.call import describe_call
 from opencrab.ports.turn.action import one_line
+from opencrab.ports.turn.journal import resolve_record_pointers
 
 _TEXT = 4_000
 _SUMMARY = 500

@@ -32,7 +32,8 @@ from opencrab.engine.models.price_list import model_price_on_day
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.learning import load_current_learning_data
-from opencrab.ports.models.model import Models, ProviderDirectory
+from opencrab.ports.models.directory import ProviderDirectory
+from opencrab.ports.models.model import Models
 from opencrab.ports.paging import paginate
 from opencrab.ports.usage.ledger import UsageLedger
 

@@ -12,9 +12,9 @@ from opencrab.domain.turn.record import CallResult, ModelResult, Record
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.ports.documents import Documents
 from opencrab.ports.texts import Texts
+from opencrab.ports.turn.journal import resolve_record_pointers
 
 REMARK_CHARACTERS = 2_000
 

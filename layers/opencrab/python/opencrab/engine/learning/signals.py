@@ -46,7 +46,8 @@ from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.usage.ledger import usage_row_id
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.skills.offering import count_skill_use
-from opencrab.engine.turn.work import NO_DEEDS, Consequence, TurnWork
+from opencrab.engine.turn.receipt import NO_DEEDS
+from opencrab.engine.turn.work import Consequence, TurnWork
 
 MEMORIES = 50
 """Most found memories in one turn's signals, the first ones."""

@@ -27,6 +27,7 @@ from opencrab.domain.turn.declared_test import (
     parse_test_declared_in_turn,
 )
 from opencrab.domain.turn.record import action_name_of_turn_call
+from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import TurnWork
 
 _ACTION = "action"
@@ -54,7 +55,7 @@ def check_belief_tests_after_close(work: TurnWork, stored: Document) -> None:
         action_name_of_turn_call(call): result.success
         for call, result in work.transcript.ended_calls
     }
-    touched = {receipt.path for receipt in work.receipts}
+    touched = {receipt.path for receipt in receipts_of_turn(work)}
     declared = stored.read(DeclaredTests).tests
     named = [each for each in declared if _names(each, called, touched) and _may_check(work, each)]
     _keep(work, _results(work, named, called), set())

@@ -28,7 +28,8 @@ from opencrab.engine.runtime import Rules
 from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.search import TextVectors
-from opencrab.ports.models.model import Embedder, Embeddings, ModelInfo, Models, ProviderDirectory
+from opencrab.ports.models.directory import ProviderDirectory
+from opencrab.ports.models.model import Embedder, Embeddings, ModelInfo, Models
 from opencrab.ports.turn.journal import Journal, StepState, TurnChange
 
 log = logging.getLogger(__name__)

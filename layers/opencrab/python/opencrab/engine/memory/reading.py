@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import Principal
-from opencrab.domain.agents.time_zone import agent_time_zone
+from opencrab.domain.agents.heartbeat import agent_time_zone
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.errors import NotFound, Refused

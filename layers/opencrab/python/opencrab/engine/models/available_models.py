@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from opencrab.domain.models.availability import is_free_model_price, model_listed_by_provider
-from opencrab.ports.models.model import ModelInfo, ProviderDirectory
+from opencrab.ports.models.directory import ProviderDirectory
+from opencrab.ports.models.model import ModelInfo
 from opencrab.ports.models.readiness import ProviderHealth, ProviderState
 
 WAIT_SECONDS = 2.0

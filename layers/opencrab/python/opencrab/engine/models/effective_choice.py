@@ -8,8 +8,11 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import ChosenModel, RoutingBasis, Sampling, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.engine.models.router import fallback_models, model_traffic_split_shares
-from opencrab.engine.models.sampling import sampling_of_call
+from opencrab.engine.models.router import (
+    fallback_models,
+    model_traffic_split_shares,
+    sampling_of_call,
+)
 from opencrab.ports.models.model import ModelInfo, Models
 
 

@@ -14,10 +14,11 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, U
 from opencrab.domain.models.preferences import PRICES, DatedPrice, Preferences, ProviderChange
 from opencrab.domain.models.price_check import Fall, classify_model_prices
 from opencrab.domain.models.routing import LlmConfig
-from opencrab.engine.models.sampling import require_sampling_of_agent
+from opencrab.engine.models.router import require_sampling_of_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.secrets import Secrets
-from opencrab.ports.models.model import Models, ProviderDirectory
+from opencrab.ports.models.directory import ProviderDirectory
+from opencrab.ports.models.model import Models
 from opencrab.ports.models.preferences import PreferenceStore, StoredPreferences
 from opencrab.ports.models.readiness import ProviderState
 

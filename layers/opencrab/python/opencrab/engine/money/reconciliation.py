@@ -17,7 +17,8 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import Period, Settlement, UsageRow, turn_of_ledger_row
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.models.model import CallUsage, ProviderDirectory
+from opencrab.ports.models.directory import ProviderDirectory
+from opencrab.ports.models.model import CallUsage
 from opencrab.ports.paging import paginate
 
 LOOKUP_SECONDS = 5.0

@@ -18,10 +18,9 @@ from opencrab.engine.simulation.owner import SimulatedOwner
 from opencrab.engine.simulation.result import SimulationResult
 from opencrab.engine.simulation.world import SimulatedWorld
 from opencrab.engine.turn.background import run_background_turn
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.documents import Documents
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 MOST_AGENTS, MOST_HOURS = 1_000, 24 * 31
 

@@ -26,11 +26,11 @@ from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.record import ApprovalRequest
 from opencrab.domain.turn.turn import UNASKED, Stop, Trigger, Turn, TurnStatus
 from opencrab.engine.consequence import TurnTrait
-from opencrab.engine.queueing import enqueue_turn, queue_message_of_turn
+from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import AdmittedMessage
+from opencrab.ports.turn.journal import AdmittedMessage, queue_message_of_turn
 
 
 class InheritedContext(TypedDict, total=False):

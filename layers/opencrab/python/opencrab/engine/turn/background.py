@@ -16,15 +16,13 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.consequence import BackgroundJob
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.act import settle_turn_intent_as_unknown
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.decide import call_model
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import abandon_turn
+from opencrab.engine.turn.run import Pace, abandon_turn
 from opencrab.engine.turn.work import QuestionJob, TurnWork
-from opencrab.ports.turn.journal import RecordedTurn
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.journal import RecordedTurn, resolve_record_pointers
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 
 log = logging.getLogger(__name__)
 

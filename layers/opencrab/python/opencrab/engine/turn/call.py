@@ -36,6 +36,7 @@ from opencrab.engine.approvals.call_card import (
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.cleared_files import turn_action_reach
+from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import ASKING, TurnWork
 from opencrab.ports.turn.action import (
     FAILURE,
@@ -107,7 +108,7 @@ def context_of_turn_call(
         clearance=work.clearance,
         mind=work.profile.mind,
         goal=work.served,
-        receipts=work.receipts,
+        receipts=receipts_of_turn(work),
         basis=work.basis,
         choices=tuple(work.transcript.choices),
         trials=work.runtime.rules.trials,

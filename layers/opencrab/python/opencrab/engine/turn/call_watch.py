@@ -197,13 +197,17 @@ def watch_turn_model_call(work: TurnWork, n: int, now: float) -> CallWatch:
 class PreviewedCall(CallWatch):
     """A `CallWatch` with a preview in the channel, if it has one and the answer comes first there.
 
-    What is shown is what watchers may see. Before each part it was looked whether the turn is still
-    this worker's, and after `end` nothing is on its way: the delivered answer comes last.
+    The preview is opened at the first look: a call that answers at once needs none. What is shown
+    is what watchers may see. Before each part it was looked whether the turn is still this
+    worker's, and after `end` nothing is on its way: the delivered answer comes last.
     """
 
     def __init__(self, work: TurnWork, n: int, now: float, channel: Channel) -> None:
         super().__init__(work, n, now)
-        self._preview = self._opened(channel)
+        self._channel = channel
+        self._began_ms = now
+        self._has_looked = False
+        self._preview: AnswerPreview | None = None
         self._said: Callable[[], str] = str
 
     def show(self, text: Callable[[], str]) -> None:
@@ -211,18 +215,23 @@ class PreviewedCall(CallWatch):
         self._said = text
 
     def is_stopped(self) -> bool:
-        is_stopped = super().is_stopped()
-        if self._preview is not None and not is_stopped:
+        if super().is_stopped():
+            return True
+        if not self._has_looked:
+            self._has_looked, self._preview = True, self._opened()
+        if self._preview is not None:
             self._preview.show(self._said)
-        return is_stopped
+        return False
 
     def end(self, answer: ModelAnswer | None) -> None:
         super().end(answer)
         if self._preview is not None:
             self._preview.end()
 
-    def _opened(self, channel: Channel) -> AnswerPreview | None:
+    def _opened(self) -> AnswerPreview | None:
         if self._work.has_notified_clients or not self._is_shown:
             return None
-        previews = self._work.runtime.previews.get(channel.kind)
-        return None if previews is None else previews.preview(channel, self._work.turn.id)
+        previews = self._work.runtime.previews.get(self._channel.kind)
+        if previews is None:
+            return None
+        return previews.preview(self._channel, self._work.turn.id, self._began_ms)

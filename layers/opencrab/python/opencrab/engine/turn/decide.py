@@ -20,7 +20,6 @@ from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
 from opencrab.engine.money import reservation
 from opencrab.engine.phrases import phrase_for_used_up_budget, system_phrase
-from opencrab.engine.turn.audience import label_of_turn_reading
 from opencrab.engine.turn.call_watch import (
     end_interrupted_call,
     result_of_interrupted_turn_call,
@@ -32,6 +31,7 @@ from opencrab.engine.turn.close import (
     close_idle_turn,
     close_turn,
 )
+from opencrab.engine.turn.observe import label_of_turn_reading
 from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest, is_model_request_tainted
@@ -74,8 +74,7 @@ def call_model(work: TurnWork) -> int | None:
     language = work.profile.agent.language
     # One read for all that may have changed since: switches, limits, health, guidance (ADR 0014).
     step_state = work.runtime.home.journal.read_step_state(work.turn)
-    clock = work.runtime.clock
-    work.looked_ms, now = clock.monotonic_ms(), clock.now()
+    work.looked_ms, now = work.runtime.clock.monotonic_ms(), work.runtime.clock.now()
     if step_state.frozen is not None:
         close_turn(work, TurnStatus.STOPPED, notice=system_phrase("frozen", language))
         return None
@@ -275,8 +274,9 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
     draws, agents, agent = tuple[BudgetDraw, ...](), work.runtime.home.agents, work.profile.agent
     if block is not None:
         draws = reservation.draw_budget_block(agents, work.turn, agent, block, work.limits)
-    now = work.runtime.clock.now()
-    label = label_of_turn_reading(work.turn, work.clearance, work.readers, now)
+    now, clearance = work.runtime.clock.now(), work.clearance
+    is_new = clearance.label != work.readers
+    label = (label_of_turn_reading(work.turn, clearance, now),) if is_new else ()
     work.save(
         work.turn.with_reservation(intent.reserved, block),
         intent,
@@ -284,7 +284,7 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
         unless_stopped=True,
         at=now,
     )
-    work.readers = work.clearance.label
+    work.readers = clearance.label
 
 
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
@@ -16,7 +17,6 @@ from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.consequence import EVERY_TRAIT
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.act import (
     recover_open_intent_of_turn,
     run_tool_calls_of_turn,
@@ -25,10 +25,10 @@ from opencrab.engine.turn.act import (
 from opencrab.engine.turn.close import close_narrowed_turn, close_turn
 from opencrab.engine.turn.decide import call_model
 from opencrab.engine.turn.observe import load_turn_work
-from opencrab.engine.turn.pace import MessageOutcome, Pace
+from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import TurnWork, queue_turn_utterance
-from opencrab.ports.turn.journal import Journal, RecordedTurn, TurnChange
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.journal import Journal, RecordedTurn, TurnChange, resolve_record_pointers
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +38,30 @@ REPAIRS = 2
 A step is invalid if all of its tool calls are: unknown action, or arguments that do not fit.
 """
 
+SLACK_SECONDS = 15.0
+"""The time that a worker needs after a model call, to save its answer."""
+
 _DEEDS = 5
 _TRIES = 5
 
 Moved = TypeVar("Moved")
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The time that a worker has left, and whether its process is stopping; asked between steps.
+
+    `between_steps` gets the turn's header there. On a computer, where one process runs several
+    turns, it lets a suspect turn run alone; on AWS it does nothing.
+    """
+
+    seconds_left: Callable[[], float] = lambda: float("inf")
+    stopping: Callable[[], bool] = lambda: False
+    between_steps: Callable[[Turn], None] = lambda _turn: None
+
+    def allows(self, model_timeout_seconds: float) -> bool:
+        """Check whether there is time for one more model call."""
+        return not self.stopping() and self.seconds_left() >= model_timeout_seconds + SLACK_SECONDS
 
 
 def turn_id_in_queue_message(body: str) -> str:
@@ -326,7 +346,7 @@ def _latest_deeds(work: TurnWork) -> list[str]:
     """Return the newest five things that this turn has done, a short line each."""
     told = [
         f"{receipt.action} {receipt.path}" if receipt.path else receipt.action
-        for receipt in work.receipts
+        for receipt in receipts_of_turn(work)
     ]
     return told[-_DEEDS:]
 

@@ -12,13 +12,12 @@ from opencrab.domain.conversation.message import Audience, Channel, Line, LineKi
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound, Unavailable
-from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, goal_document_id
+from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.clearance import READERS, Clearance
 from opencrab.domain.models.routing import RoutingBasis
 from opencrab.domain.money.budget import Limits
-from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
-from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, action_name_of_turn_call
+from opencrab.domain.turn.record import ModelIntent, ModelResult, Record
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import UsageRow
@@ -32,9 +31,8 @@ from opencrab.engine.consequence import (
 )
 from opencrab.engine.models.router import assign_models_to_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptInputs
-from opencrab.ports.turn.journal import StepState, TurnChange
+from opencrab.ports.turn.journal import StepState, TurnChange, store_record_body
 from opencrab.ports.turn.queue import BatchedMessage, Queue
 
 CARRIED = 6
@@ -48,9 +46,6 @@ ASKING = 1_000
 
 LONGEST_STEP = timedelta(seconds=50)
 """Longer than anything that a worker does without looking after its turn, such as one tool call."""
-
-NO_DEEDS = frozenset({"speech", "planning", "finding"})
-"""The groups of actions that only talk, plan or search: their calls make no receipts."""
 
 _ATTEMPTS_PER_STEP = 4
 """The most model calls of a turn, failed ones included, as a multiple of `agent.max_steps`."""
@@ -143,29 +138,6 @@ class TurnWork:
         """Return what this worker's next model call is made from; `at` is its time, None is now."""
         return PreCallState(step_state, self.calls_left, self.basis, at or self.runtime.clock.now())
 
-    @property
-    def receipts(self) -> tuple[ActionReceipt, ...]:
-        """The receipts of what this turn has done so far; talking and planning make none."""
-        return tuple(
-            receipt
-            for call, result in self.transcript.ended_calls
-            if result.success
-            for receipt in self._receipts(action_name_of_turn_call(call), result)
-        )
-
-    def _receipts(self, name: str, result: ActionResult) -> tuple[ActionReceipt, ...]:
-        action = self.runtime.actions.find(name)
-        if action is None or action.group in NO_DEEDS:
-            return ()
-        paths: list[str | None] = [
-            effect.path
-            for effect in result.side_effects
-            if isinstance(effect, FileWritten | FileDeleted)
-        ]
-        return tuple(
-            ActionReceipt(action=name, path=path, turn_id=self.turn.id) for path in paths or [None]
-        )
-
     def carry(self, record: Record, *lines: Line) -> None:
         """Keep a pure result for the next change; save now if there are CARRIED of them."""
         self.transcript.add(record)
@@ -257,6 +229,8 @@ class TurnWork:
         found = {TurnTrait.CALLS} if any(e.answer.calls for e in self.transcript.steps) else set()
         if self.transcript.approval is not None:
             found.add(TurnTrait.APPROVAL)
+        if 0 < self.runtime.rules.compact_every <= self._newest_read + self.lines_saved:
+            found.add(TurnTrait.LONG)
         return self.runtime.consequences[self._traits | found]
 
     @cached_property
@@ -273,6 +247,15 @@ class TurnWork:
             TurnTrait.OWN_LIFE: agent.heartbeat.acts_on_its_own or bool(agent.heartbeat.channel),
         }
         return frozenset(trait for trait, holds in facts.items() if holds)
+
+    @property
+    def newest_line(self) -> int:
+        """The number of the session's newest line, as far as this worker knows."""
+        return self._newest_read + self.lines_saved
+
+    @cached_property
+    def _newest_read(self) -> int:
+        return max(self.turn.trigger_line, *(line.sequence for line in self.history), 0)
 
     def renew_lease(self) -> None:
         """Renew the lease before it is too short for a step in which nothing can renew it."""

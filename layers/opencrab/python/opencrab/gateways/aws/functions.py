@@ -22,9 +22,8 @@ from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.engine.turn.run import Pace, run_turn
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome, Pace
+from opencrab.engine.turn.run import Pace
 from opencrab.gateways.aws.functions import LambdaLog, Run
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
-from opencrab.engine.turn.pace import MessageOutcome
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 log = logging.getLogger(__name__)
 

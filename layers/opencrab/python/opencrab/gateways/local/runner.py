@@ -23,15 +23,14 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep, sweep_due_items
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import is_turn_delivery_suspect, run_turn
+from opencrab.engine.turn.run import Pace, is_turn_delivery_suspect, run_turn
 from opencrab.gateways.local.consumer import Consumer
 from opencrab.gateways.local.header_deadline import HeaderDeadlineProtocol
 from opencrab.gateways.local.index_follower import IndexFollower
 from opencrab.gateways.local.isolation import Isolation
 from opencrab.gateways.local.later_websocket import WEBSOCKET_PROTOCOL
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 
 log = logging.getLogger(__name__)
 

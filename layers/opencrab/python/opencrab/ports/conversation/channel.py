@@ -76,5 +76,8 @@ class AnswerPreview(Protocol):
 class PreviewChannel(Protocol):
     """A kind of channel that shows answers while they are being written."""
 
-    def preview(self, place: Place, turn_id: str) -> AnswerPreview | None:
-        """Return the preview of a model call's answer; None where nothing can be shown."""
+    def preview(self, place: Place, turn_id: str, began_ms: float) -> AnswerPreview | None:
+        """Return the preview of a model call's answer; None where nothing can be shown.
+
+        The call began at `began_ms`, in monotonic time.
+        """

@@ -5,6 +5,7 @@ PromptText, or mypy refuses it; a prompt is tainted if one of its parts is (Denn
 Model of Secure Information Flow", 1976).
 """
 
+import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,12 +13,10 @@ from typing import Any, Literal, Protocol
 
 from opencrab.domain.agents.agent import Agent, agent_selectable_aliases
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.domain.value import Value
-from opencrab.ports.models.readiness import ProviderHealth, ProviderState, Readiness
 
 
 class ActionSchema(Value):
@@ -84,6 +83,18 @@ def fill_model_template(template: str, **facts: PromptText | float) -> PromptTex
         if isinstance(fact, str) and fact.tainted:
             label = PromptText
     return label(template.format(**facts))
+
+
+ASCII_PER_TOKEN = 3.5
+OTHER_TOKENS = 1.1
+"""Tokens per kana or kanji: measured encodings give 0.7 to 1.1, this is the upper end."""
+
+
+def estimated_tokens(text: str) -> int:
+    """Estimate the tokens of a text: 1 per 3.5 ASCII characters, 1.1 per 3-byte character."""
+    length = len(text)
+    other = (len(text.encode("utf-8", "replace")) - length) / 2
+    return math.ceil((length - other) / ASCII_PER_TOKEN + other * OTHER_TOKENS)
 
 
 @dataclass(frozen=True)
@@ -369,31 +380,3 @@ def distinct_models(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
     for alias, info in found.items():
         first.setdefault(info.name, alias)
     return {alias: found[alias] for alias in first.values()}
-
-
-class ProviderDirectory(Readiness, Protocol):
-    """Queries about models and providers, for people rather than for turns."""
-
-    def infos(self, also: Iterable[str] = ()) -> tuple[ModelInfo, ...]:
-        """Return all known models, and those of `also` (`provider:model`), sorted by name."""
-
-    def providers(self) -> tuple[ProviderState, ...]:
-        """Return all providers, sorted by name."""
-
-    def price(self, name: str) -> Price | None:
-        """Return the price of a `provider:model`, configured or not; None if unknown."""
-
-    def check(self, preferences: Preferences) -> None:
-        """Raise Invalid if providers could not work with these preferences."""
-
-    def check_new(self, name: str, base_url: str) -> None:
-        """Raise Invalid if a provider that is added must not have this address."""
-
-    def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
-        """Check a provider by listing its models, which is free; raises NotFound."""
-
-    def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
-        """Ask a provider what it counted for a call; `call_id` is the provider's own, or ""."""
-
-    def embedder(self, name: str | None) -> Embedder:
-        """Return the model of use `embedding`, or the named one; raises Invalid."""

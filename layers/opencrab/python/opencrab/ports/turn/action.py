@@ -14,7 +14,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, agent_selectable_aliases
 from opencrab.domain.agents.agent_state import AgentState
-from opencrab.domain.agents.time_zone import agent_time_zone
+from opencrab.domain.agents.heartbeat import agent_time_zone
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
@@ -106,7 +106,7 @@ class ActionContext:
     @property
     def time_zone(self) -> str:
         """The agent's time zone, as an IANA name."""
-        return agent_time_zone(self.agent, self.reach.time_zone)
+        return agent_time_zone(self.agent.heartbeat, self.reach.time_zone)
 
 
 def action_never_ends_turn(_arguments: Any, _result: ActionResult) -> bool:

@@ -1,22 +1,40 @@
 """The turn journal: headers, records, session lines and control, each change one transaction."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from opencrab.domain.conversation.message import Instruction, Line, Utterance
+from pydantic import ConfigDict, TypeAdapter
+
+from opencrab.domain.conversation.message import (
+    Instruction,
+    Line,
+    UnansweredMessage,
+    Utterance,
+    with_unanswered_message,
+)
 from opencrab.domain.conversation.session import Session, SessionChange
-from opencrab.domain.conversation.unanswered import UnansweredMessage, with_unanswered_message
 from opencrab.domain.document import Document
+from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.money.budget import BudgetDraw
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.domain.turn.record import ApprovalDecision, Record
-from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
+from opencrab.domain.turn.record import ApprovalDecision, BlobPointer, Record
+from opencrab.domain.turn.turn import Stop, Trigger, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
-from opencrab.domain.value import MicroUsd
+from opencrab.domain.value import MicroUsd, read_stored_json
+from opencrab.ports.turn.blobs import Blobs
 from opencrab.ports.turn.queue import QueueMessage
+
+RECORD_BYTES = 300_000
+"""The largest record in the journal, in bytes; an item of DynamoDB holds 400 KB."""
+
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
+
+_COMPACTIONS = frozenset({Trigger.COMPACTION, Trigger.EMBEDDING})
+"""Summaries and embeddings have a queue of their own, so as not to delay others."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +145,36 @@ class TurnChange:
         """True if the change lets a turn wait for the end of a pause."""
         stop = self.turn.stop
         return self.turn.status is TurnStatus.WAITING and stop is not None and stop.pause
+
+
+def queue_message_of_turn(turn: Turn, *, again: str = "") -> QueueMessage:
+    """Return the message that queues a turn; `again` makes it a new one."""
+    return QueueMessage(
+        queue="compactions" if turn.trigger in _COMPACTIONS else "turns",
+        body=json.dumps({"v": 1, "turn": turn.id}, separators=(",", ":")),
+        group=turn.session_id or turn.id,
+        deduplication=f"{turn.id}{again}",
+    )
+
+
+def store_record_body(record: Record, blobs: Blobs) -> Record:
+    """Return the record, or a pointer to it after storing a body that is too large."""
+    body = record.to_stored().encode()
+    if len(body) <= RECORD_BYTES:
+        return record
+    digest = content_hash(body)
+    blobs.put(digest, body)
+    return BlobPointer(n=record.n, sha256=digest, size=len(body))
+
+
+def resolve_record_pointers(records: Iterable[Record], blobs: Blobs) -> tuple[Record, ...]:
+    """Replace every pointer among the records by the record that it points to."""
+    return tuple(
+        read_stored_json(_RECORD, blobs.get(record.sha256))
+        if isinstance(record, BlobPointer)
+        else record
+        for record in records
+    )
 
 
 class SessionHistory(Protocol):

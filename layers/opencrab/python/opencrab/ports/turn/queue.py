@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from opencrab.domain.errors import Invalid
@@ -18,6 +19,13 @@ class Delivery:
     group: str
     receipt: str
     count: int
+
+
+class MessageOutcome(StrEnum):
+    """The outcome of a queue message: finished, or given back to the queue for later."""
+
+    FINISHED = "finished"
+    CONTINUE = "continue"
 
 
 @dataclass(frozen=True)
@@ -84,9 +92,7 @@ class Queue(Protocol):
 
 
 def require_turn_queue_delay(seconds: int, *, ordered: bool) -> None:
-    """Raise Invalid for a delay that a queue of this kind does not support."""
-    if not seconds:
-        return
+    """Raise Invalid for a delay, one of 0 included, that a queue of this kind does not support."""
     if ordered:
         raise Invalid(
             "a FIFO queue cannot delay a message",

@@ -28,11 +28,11 @@ from opencrab.adapters.dynamodb.table import (
     update_item,
 )
 from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
-from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.conversation.unanswered import (
+from opencrab.domain.conversation.message import (
     decode_messages_left_unanswered,
     encode_messages_left_unanswered,
 )
+from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 

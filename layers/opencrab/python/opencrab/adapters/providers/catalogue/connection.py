@@ -27,13 +27,7 @@ from opencrab.adapters.providers.wire.address import (
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
-from opencrab.ports.models.model import (
-    SETTLE_BY_HAND,
-    CallUsage,
-    ChatModel,
-    Embedder,
-    ModelInfo,
-)
+from opencrab.ports.models.model import SETTLE_BY_HAND, CallUsage, ChatModel, Embedder, ModelInfo
 from opencrab.ports.models.readiness import ProviderHealth
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.usage import SqliteTallies, SqliteUsage
+from opencrab.adapters.sqlite.turn.usage import SqliteTallies, SqliteUsage
 from opencrab.domain.usage.ledger import ledger_row_time
 from opencrab.ports.paging import paginate
 

@@ -1,13 +1,13 @@
 """Rows of turns: what a change of a turn reads and writes, and what the feed tells of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
 
 from pydantic import TypeAdapter, ValidationError
 
 from opencrab.adapters.sqlite import board as boards
-from opencrab.adapters.sqlite import usage as ledger
 from opencrab.adapters.sqlite.agents import (
     add_sqlite_unanswered_messages,
     session_of_sqlite_rows,
@@ -16,12 +16,13 @@ from opencrab.adapters.sqlite.agents import (
 )
 from opencrab.adapters.sqlite.database import FeedItem, ItemRow, Place, SqliteItems, WriteBatch
 from opencrab.adapters.sqlite.documents import add_documents_to_sqlite_batch, sqlite_document_places
-from opencrab.adapters.sqlite.outbox import sqlite_row_of_due_item
-from opencrab.adapters.sqlite.usage import CallCount, add_sqlite_usage_counts
+from opencrab.adapters.sqlite.due_items import sqlite_row_of_due_item
 from opencrab.domain.conversation.message import Line, Utterance
 from opencrab.domain.errors import NotFound, Stopped, Superseded
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, key_of_turn_record
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.usage.counters import ACTIVE_KEPT, DailyTally, usage_tally_of_call
+from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import read_stored_json
 from opencrab.ports.turn.journal import TurnChange
 
@@ -29,11 +30,23 @@ RETENTION = timedelta(days=35)
 HEADER_ROOM = 640
 """What a usual header needs when its turn has ended, in characters."""
 
+USAGE, TALLY = "USAGE#", "TALLY#"
+"""How the partitions of an agent's calls and of its daily counters begin."""
+
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 _ITEM = "SELECT pk, sk, body FROM item WHERE pk=? AND sk=? UNION ALL "
 _LAST_LINE = "SELECT '', max(sk), '' FROM item WHERE pk=? AND sk>='L#' AND sk<'L$'"
+
+
+@dataclass(frozen=True)
+class CallCount:
+    """The counters that one call adds, the key of their item, and the time of the call."""
+
+    place: Place
+    tally: DailyTally
+    at: datetime
 
 
 def read_sqlite_rows_with_last_line(
@@ -216,7 +229,7 @@ def _add_others(
     if change.draws:
         boards.add_sqlite_budget_draws(batch, change.draws, stored)
     if change.usage:
-        batch.new += map(ledger.sqlite_usage_row, change.usage)
+        batch.new += map(sqlite_usage_row, change.usage)
         add_sqlite_usage_counts(batch, counts, stored)
     batch.put += map(sqlite_row_of_due_item, change.due)
     if change.session is not None and change.at is not None:
@@ -225,6 +238,45 @@ def _add_others(
         session = before.after_turn(change.session, change.at)
         batch.bodies.append(sqlite_session_row(session))
         add_sqlite_unanswered_messages(batch, before, session)
+
+
+def sqlite_usage_row(row: UsageRow) -> ItemRow:
+    """Serialize a usage row to an item row."""
+    return ItemRow(f"{USAGE}{row.agent_id}", row.id, row.without_defaults())
+
+
+def sqlite_call_counts(rows: Iterable[UsageRow]) -> list[CallCount]:
+    """Convert usage rows to the counters that each call adds, with their keys."""
+    return [sqlite_call_count(usage_tally_of_call(row), row.at) for row in rows]
+
+
+def sqlite_call_count(tally: DailyTally, at: datetime) -> CallCount:
+    """Return counters with the key of their item."""
+    place = f"{TALLY}{tally.agent_id}", f"{tally.day}#{tally.cell.id}"
+    return CallCount(place, tally, at)
+
+
+def add_sqlite_usage_counts(
+    batch: WriteBatch, counts: Iterable[CallCount], stored: Mapping[Place, str]
+) -> None:
+    """Add counters to a batch, in the transaction that writes the usage rows."""
+    # Calls of one change often share a cell, and what is stored was read before any was added.
+    totals: dict[Place, DailyTally] = {}
+    for one in counts:
+        if one.place in totals:
+            total = totals[one.place] + one.tally
+        elif one.place in stored:
+            total = DailyTally.from_stored(stored[one.place]) + one.tally
+        else:
+            total = one.tally
+        totals[one.place] = total
+        batch.bodies.append(ItemRow(*one.place, total.without_defaults(), room=1))
+        if one.place not in stored:
+            # By the day and once, so that a later call moves nothing in the index of expiries.
+            day = one.at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+            batch.put.append(
+                ItemRow(f"ACTIVE#{total.day}", total.agent_id, "1", expires_at=day + ACTIVE_KEPT)
+            )
 
 
 def _record_body(record: Record) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from opencrab.domain.agents.time_zone import agent_time_zone
+from opencrab.domain.agents.heartbeat import agent_time_zone
 from opencrab.domain.autonomy.curiosity_subject import CURIOSITY, CuriosityHistory, SubjectKind
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.goals.goal import GoalSource
@@ -140,7 +140,7 @@ def _nodes(runtime: Runtime, board: GoalBoard, after: str) -> Iterator[Curiosity
 
 
 def _memories(runtime: Runtime, board: GoalBoard, after: str) -> Iterator[CuriositySubject]:
-    zone = ZoneInfo(agent_time_zone(board.profile.agent, runtime.rules.time_zone))
+    zone = ZoneInfo(agent_time_zone(board.profile.agent.heartbeat, runtime.rules.time_zone))
     for fact in _documents(runtime, board, MEMORY, after):
         memory = fact.read(Memory)
         # A core memory is part of every prompt.

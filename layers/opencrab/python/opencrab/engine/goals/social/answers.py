@@ -13,6 +13,7 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
 from opencrab.engine.goals.self_goals import is_self_set_goal, record_goal_outcome
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import TurnWork
 
 TALKING = "talk_to_peer"
@@ -31,7 +32,7 @@ def goal_waiting_for_peers(work: TurnWork, board: GoalBoard, goal: Goal) -> Goal
 
     It rests until the answer is there, for PATIENCE at most.
     """
-    asked = any(each.action == TALKING for each in work.receipts)
+    asked = any(each.action == TALKING for each in receipts_of_turn(work))
     if not (asked and _may_wait(goal)) or work.turn.task != goal.id:
         return None
     talks = [fact for fact in _talks(board, goal) if _is_awaited(fact, work)][:_AT_ONCE]

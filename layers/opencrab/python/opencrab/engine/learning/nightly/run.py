@@ -62,10 +62,10 @@ from opencrab.engine.learning.report.report import PeriodSummary, report_period,
 from opencrab.engine.learning.snapshot import NightlyContext
 from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome, Pace
+from opencrab.engine.turn.run import Pace
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 log = logging.getLogger(__name__)
 

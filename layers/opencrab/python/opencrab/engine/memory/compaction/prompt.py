@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from opencrab.domain.memory.search_row import SearchRow
 from opencrab.domain.memory.summary import SUMMARY_CHARACTERS, Summary, SummarySpan
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.value import Language
+from opencrab.ports.models.model import estimated_tokens
 from opencrab.ports.turn.action import one_line
 
 OVERHEAD_TOKENS = 800

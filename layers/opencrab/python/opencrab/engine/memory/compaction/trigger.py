@@ -27,7 +27,7 @@ def _request_when_grown(work: TurnWork) -> None:
         return
     own = [line for line in lines if line.speaker_id == work.turn.agent_id]
     seen = own[-1].group_line or own[-1].sequence if own else min(x.sequence for x in lines) - 1
-    newest = max(work.turn.trigger_line, *(line.sequence for line in lines)) + work.lines_saved
+    newest = work.newest_line
     if seen // every < newest // every:
         with suppress(Unavailable):
             request_compaction(

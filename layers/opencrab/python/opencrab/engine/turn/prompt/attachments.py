@@ -19,7 +19,6 @@ from opencrab.domain.conversation.attachment import (
 )
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.engine.phrases import is_phrase_of_takeover
 from opencrab.engine.turn.cleared_files import files_a_turn_may_use
@@ -31,6 +30,7 @@ from opencrab.ports.models.model import (
     ModelInfo,
     PromptText,
     TrustedText,
+    estimated_tokens,
     join_texts_for_model_call,
     label_text_for_model_call,
     labelled_message,

@@ -12,7 +12,6 @@ from typing import Any
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.memory.summary import COMPACTION, CompactionState, SummaryTopic
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.transcript import TurnStep
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn
@@ -29,6 +28,7 @@ from opencrab.ports.models.model import (
     CallReturn,
     ChatMessage,
     PromptText,
+    estimated_tokens,
     labelled_message,
     labelled_result,
 )

@@ -17,10 +17,9 @@ from opencrab.domain.errors import TooLarge
 from opencrab.domain.learning.signals import draw_learned_skill_holdouts
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.skills.skill import StandardSkill
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.value import Language
-from opencrab.engine.models.sampling import sampling_of_call
+from opencrab.engine.models.router import sampling_of_call
 from opencrab.engine.runtime import Rules
 from opencrab.engine.skills.offering import (
     agent_skills_index,
@@ -63,6 +62,7 @@ from opencrab.ports.models.model import (
     ChatRequest,
     ModelInfo,
     PromptText,
+    estimated_tokens,
     join_texts_for_model_call,
     labelled_message,
     labelled_request,
@@ -209,9 +209,12 @@ def _find_skills(work: TurnWork) -> None:
     prompt, agent, first = work.prompt, work.profile.agent, work.transcript.first_call
     if prompt.skill_index is not None:
         return
-    about, shipped = _about(work), work.runtime.skills
-    facts = work.runtime.home.facts
+    shipped, facts = work.runtime.skills, work.runtime.home.facts
     standard = shipped.all()
+    if not standard and not work.profile.mind.skills and first is None:
+        prompt.skill_index = NO_TEXT
+        return
+    about = _about(work)
     prompt.mind, folders = _mind_for_folders(work, [one for one in standard if one.folder])
     mind = prompt.mind
     hidden = unreadable_skills(facts, agent.id, mind, work.clearance)

@@ -6,14 +6,14 @@ from typing import Any
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions
-from opencrab.domain.text.terms import estimated_tokens
-from opencrab.engine.models.sampling import sampling_of_call
+from opencrab.engine.models.router import sampling_of_call
 from opencrab.engine.turn.prompt.request import prompt_input_token_limit
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import (
     ChatRequest,
     ModelInfo,
     PromptText,
+    estimated_tokens,
     labelled_message,
     labelled_request,
 )

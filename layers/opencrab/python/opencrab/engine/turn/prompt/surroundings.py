@@ -7,7 +7,7 @@ from typing import Any
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
-from opencrab.domain.agents.time_zone import agent_time_zone
+from opencrab.domain.agents.heartbeat import agent_time_zone
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
@@ -34,9 +34,7 @@ from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.models.model import (
-    PromptText,
-)
+from opencrab.ports.models.model import PromptText
 from opencrab.ports.peers import find_notices_on_peer_board
 from opencrab.ports.turn.action import one_line
 
@@ -159,7 +157,7 @@ def prompt_orientation_text(
     moment = WakingMoment(
         language=agent.language,
         now=now,
-        zone=agent_time_zone(agent, work.runtime.rules.time_zone),
+        zone=agent_time_zone(agent.heartbeat, work.runtime.rules.time_zone),
         drives=work.profile.soul.weights,
         tainted=turn.taint,
         budget=_budget(work, agent),

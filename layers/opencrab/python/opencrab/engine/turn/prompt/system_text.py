@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from opencrab.domain.access.authority import Authority, does_authority_taint_reader
 from opencrab.domain.agents.agent import Agent, Profile, agent_selectable_aliases
-from opencrab.domain.agents.time_zone import agent_time_zone, local_time_of_agent
+from opencrab.domain.agents.heartbeat import agent_time_zone, local_time_of_agent
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.session import Session
@@ -13,7 +13,6 @@ from opencrab.domain.memory.memory import CoreMemory
 from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis, Use
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
 from opencrab.engine.phrases import system_phrase
@@ -23,6 +22,7 @@ from opencrab.ports.models.model import (
     NO_TEXT,
     PromptText,
     TrustedText,
+    estimated_tokens,
     fill_model_template,
     join_texts_for_model_call,
     label_text_for_model_call,
@@ -103,7 +103,7 @@ def _in_order(texts: Sequence[PromptText], room: int, language: Language) -> lis
 def volatile_prompt_text(work: TurnWork, look: PreCallState) -> PromptText:
     """Return the line that changes with each call: time, channel, calls and budget left, models."""
     turn = work.turn
-    zone = agent_time_zone(work.profile.agent, work.runtime.rules.time_zone)
+    zone = agent_time_zone(work.profile.agent.heartbeat, work.runtime.rules.time_zone)
     now = f"{local_time_of_agent(look.at, zone):%Y-%m-%d %H:%M} {zone}"
     left = max(work.limits.turn_micro_usd - turn.spent, 0) / 1_000_000
     routing = work.runtime.models.routing

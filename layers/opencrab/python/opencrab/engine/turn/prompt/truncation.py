@@ -1,8 +1,12 @@
 """Truncation: cut a text to its share of the prompt at the end of a line, and mark the cut."""
 
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import Language
-from opencrab.ports.models.model import NO_TEXT, PromptText, label_text_for_model_call
+from opencrab.ports.models.model import (
+    NO_TEXT,
+    PromptText,
+    estimated_tokens,
+    label_text_for_model_call,
+)
 
 _CUT = {Language.JA: "…(ここまで。残りは省略)", Language.EN: "… (cut here)"}
 _CHARACTER = 1.65

@@ -14,7 +14,6 @@ from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Unavailable, UnreadableValue
 from opencrab.domain.value import Value
 from opencrab.engine.discord.presence import discord_presences
-from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.agent_lookup import living_agents_for_discord
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
@@ -118,7 +117,7 @@ def _models(runtime: Runtime) -> Iterator[Choice]:
     """Return the aliases, then all models of configured providers, if this process knows them."""
     names = list[str]()
     with suppress(Unavailable):
-        current_model_preferences(runtime)
+        runtime.models.refresh(runtime.home.preferences.get().version)
         names += sorted(runtime.models.routing.aliases)
     if runtime.directory is not None:
         ready = {each.name for each in runtime.directory.providers() if not each.missing}

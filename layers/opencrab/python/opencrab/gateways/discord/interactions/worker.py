@@ -19,7 +19,6 @@ from opencrab.domain.errors import (
     Unavailable,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.agent_lookup import AgentQuery, is_discord_user_admitted
 from opencrab.gateways.discord.interactions import (
     ask_command,
@@ -41,7 +40,7 @@ from opencrab.gateways.discord.views.view_commands import ANSWERS
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Discord, Payload
 from opencrab.ports.documents import Documents
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 log = logging.getLogger(__name__)
 

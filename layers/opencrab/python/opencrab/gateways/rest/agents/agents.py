@@ -9,9 +9,8 @@ from pydantic import Field
 
 from opencrab.domain.access.policy import Area
 from opencrab.domain.agents.agent import AgentStatus, Identity, ModelName, Profile
-from opencrab.domain.agents.heartbeat import Zone
+from opencrab.domain.agents.heartbeat import Zone, agent_heartbeat_in_zone, time_zone_of_agent
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.agents.time_zone import agent_heartbeat_in_zone, time_zone_of_agent
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.errors import Conflict, Invalid

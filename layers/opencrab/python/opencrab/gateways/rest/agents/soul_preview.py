@@ -4,7 +4,6 @@ from fastapi import Response
 
 from opencrab.domain.agents.agent import Identity, Profile
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.prompt.soul_preview import preview_system_prompt
@@ -12,6 +11,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable, refuse_unfinished_http_repeat
+from opencrab.ports.models.model import estimated_tokens
 
 _LOCAL_SECONDS, _AWS_SECONDS = 240, 25
 """How long both answers may take together."""

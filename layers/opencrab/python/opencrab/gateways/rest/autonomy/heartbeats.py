@@ -6,8 +6,11 @@ from enum import StrEnum
 from fastapi import Response
 
 from opencrab.domain.agents.agent import AgentStatus, Profile
-from opencrab.domain.agents.heartbeat import Heartbeat
-from opencrab.domain.agents.time_zone import agent_heartbeat_with_hours_in_zone, agent_time_zone
+from opencrab.domain.agents.heartbeat import (
+    Heartbeat,
+    agent_heartbeat_with_hours_in_zone,
+    agent_time_zone,
+)
 from opencrab.domain.autonomy.heartbeat_gate import BeatReason, LoggedHeartbeat
 from opencrab.domain.autonomy.heartbeat_outcome import HeartbeatChoice, HeartbeatOutcome
 from opencrab.domain.autonomy.instruction_plan import InstructionPlan, PlanFlaw
@@ -168,7 +171,7 @@ def put_heartbeat(
     """
     runtime, heartbeat = api.runtime, Heartbeat(**dict(body))
     agent = runtime.home.agents.get(agent_id).agent
-    zone = agent_time_zone(agent, runtime.rules.time_zone)
+    zone = agent_time_zone(agent.heartbeat, runtime.rules.time_zone)
     changes = {"heartbeat": agent_heartbeat_with_hours_in_zone(heartbeat, zone)}
     after = save_agent_changes(runtime, agent_id, edit.version, changes)
     if agent.heartbeat.acts_on_its_own and not after.agent.heartbeat.acts_on_its_own:

@@ -14,7 +14,6 @@ from opencrab.domain.value import Identifier, ShortText, Value
 from opencrab.engine.access.visibility import require_access_to_turn
 from opencrab.engine.insight.turn_list import newest_turns_for_insight
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn import control
 from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
@@ -23,7 +22,7 @@ from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import LIMIT, MOST, Page
 from opencrab.gateways.rest.insight.turn_story import StoryView, TurnView
-from opencrab.ports.turn.journal import Journal
+from opencrab.ports.turn.journal import Journal, resolve_record_pointers
 
 router = http_routes_below("/api/turns", "turns")
 

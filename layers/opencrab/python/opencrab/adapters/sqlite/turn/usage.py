@@ -1,21 +1,25 @@
 """The usage ledger on SQLite: a row for each call of a model, and what days add up to."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import datetime
 
 from opencrab.adapters.sqlite.board import add_sqlite_budget_draws, sqlite_budget_keys
-from opencrab.adapters.sqlite.database import Database, ItemRow, Place, SqliteItems, WriteBatch
+from opencrab.adapters.sqlite.database import Database, ItemRow, SqliteItems, WriteBatch
 from opencrab.adapters.sqlite.documents import add_documents_to_sqlite_batch, sqlite_document_places
+from opencrab.adapters.sqlite.turn.rows import (
+    TALLY,
+    USAGE,
+    add_sqlite_usage_counts,
+    sqlite_call_count,
+    sqlite_usage_row,
+)
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.money.budget import BudgetDraw
 from opencrab.domain.usage.counters import (
-    ACTIVE_KEPT,
     DailyTally,
     recount_usage_tallies,
     usage_tally_correction,
-    usage_tally_of_call,
 )
 from opencrab.domain.usage.ledger import (
     Judgement,
@@ -64,7 +68,7 @@ class SqliteUsage:
             row = _row_in(items, agent_id, row_id)
             judged = row.with_judgement(judgement)
             if judged != row:
-                count = _call_count(usage_tally_correction(row, judged), row.at)
+                count = sqlite_call_count(usage_tally_correction(row, judged), row.at)
                 batch = WriteBatch(put=[sqlite_usage_row(judged)])
                 add_sqlite_usage_counts(batch, (count,), items.get_many([count.place]))
                 items.write(batch)
@@ -85,7 +89,7 @@ class SqliteUsage:
             settled = row.with_settlement(settlement)
             if settled == row:
                 return row
-            counts = [_call_count(usage_tally_correction(row, settled), row.at)]
+            counts = [sqlite_call_count(usage_tally_correction(row, settled), row.at)]
             places = [*sqlite_budget_keys(draws), *sqlite_document_places(facts)]
             stored = items.get_many([*places, *(one.place for one in counts)])
             batch.put.append(sqlite_usage_row(settled))
@@ -101,11 +105,6 @@ class SqliteUsage:
             items.put(_partition(agent_id), row_id, redacted.without_unknown_fields().to_stored())
 
 
-def sqlite_usage_row(row: UsageRow) -> ItemRow:
-    """Serialize a usage row to an item row."""
-    return ItemRow(_partition(row.agent_id), row.id, row.without_defaults())
-
-
 def _row_in(items: SqliteItems, agent_id: str, row_id: str) -> UsageRow:
     body = items.get(_partition(agent_id), row_id) if is_usage_row_id(row_id) else None
     if body is None:
@@ -117,16 +116,7 @@ def _row_in(items: SqliteItems, agent_id: str, row_id: str) -> UsageRow:
 
 
 def _partition(agent_id: str) -> str:
-    return f"USAGE#{agent_id}"
-
-
-@dataclass(frozen=True)
-class CallCount:
-    """The counters that one call adds, the key of their item, and the time of the call."""
-
-    place: Place
-    tally: DailyTally
-    at: datetime
+    return f"{USAGE}{agent_id}"
 
 
 class SqliteTallies:
@@ -173,38 +163,5 @@ class SqliteTallies:
         return tuple(agent_id for agent_id, _ in rows)
 
 
-def sqlite_call_counts(rows: Iterable[UsageRow]) -> list[CallCount]:
-    """Convert usage rows to the counters that each call adds, with their keys."""
-    return [_call_count(usage_tally_of_call(row), row.at) for row in rows]
-
-
-def _call_count(tally: DailyTally, at: datetime) -> CallCount:
-    place = f"TALLY#{tally.agent_id}", f"{tally.day}#{tally.cell.id}"
-    return CallCount(place, tally, at)
-
-
-def add_sqlite_usage_counts(
-    batch: WriteBatch, counts: Iterable[CallCount], stored: Mapping[Place, str]
-) -> None:
-    """Add counters to a batch, in the transaction that writes the usage rows."""
-    # Calls of one change often share a cell, and what is stored was read before any was added.
-    totals: dict[Place, DailyTally] = {}
-    for one in counts:
-        if one.place in totals:
-            total = totals[one.place] + one.tally
-        elif one.place in stored:
-            total = DailyTally.from_stored(stored[one.place]) + one.tally
-        else:
-            total = one.tally
-        totals[one.place] = total
-        batch.bodies.append(ItemRow(*one.place, total.without_defaults(), room=1))
-        if one.place not in stored:
-            # By the day and once, so that a later call moves nothing in the index of expiries.
-            day = one.at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-            batch.put.append(
-                ItemRow(f"ACTIVE#{total.day}", total.agent_id, "1", expires_at=day + ACTIVE_KEPT)
-            )
-
-
 def _tally_partition(agent_id: str) -> str:
-    return f"TALLY#{agent_id}"
+    return f"{TALLY}{agent_id}"

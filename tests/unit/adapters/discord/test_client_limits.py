@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from opencrab.adapters.discord.limits import DiscordRateLimits, Route
+from opencrab.adapters.discord.client import DiscordRateLimits, Route
 from opencrab.adapters.system_clock import FakeClock
 
 CLOCK_START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)

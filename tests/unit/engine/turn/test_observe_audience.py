@@ -11,7 +11,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.discord.community import PRESENCE, Community, Presence
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.turn.audience import turn_audience_clearance
+from opencrab.engine.turn.observe import turn_audience_clearance
 from tests.unit.engine.known_world import NOW, World
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.engine.turn.pace import SLACK_SECONDS, Pace
+from opencrab.engine.turn.run import SLACK_SECONDS, Pace
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from opencrab.domain.turn.record import (
     ModelIntent,
     ModelResult,
 )
-from opencrab.engine.stored_record import RECORD_BYTES, resolve_record_pointers, store_record_body
+from opencrab.ports.turn.journal import RECORD_BYTES, resolve_record_pointers, store_record_body
 from tests.unit.engine.known_world import World
 
 

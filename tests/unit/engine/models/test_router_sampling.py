@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.models.routing import CallOptions, ReasoningEffort, Sampling
-from opencrab.engine.models.sampling import sampling_of_call
+from opencrab.engine.models.router import sampling_of_call
 from opencrab.ports.models.model import ModelInfo
 
 LOW, MEDIUM, HIGH = ReasoningEffort
