@@ -90,7 +90,7 @@ def search_memory(
     agent = home.agents.get(agent_id).agent
     if query.session_id is not None:
         session_in_agent_memory(home.sessions, agent_id, query.session_id)
-    query = replace(query, zone=agent_time_zone(agent, zone))
+    query = replace(query, zone=agent_time_zone(agent.heartbeat, zone))
     return search_each_question(search, agent_id, query)
 
 
