@@ -123,7 +123,8 @@ class Recovery:
     def due_at_once(self, count: int) -> Lags:
         """So many things are due in the same minute: how long until each has begun.
 
-        The first that is due is taken for the first that begins, and so on.
+        The sweep comes as the minute begins. The first that is due is taken for the first that
+        begins, and so on.
         """
         lags = Lags("due items of one minute", count)
 

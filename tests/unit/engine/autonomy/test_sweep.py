@@ -132,6 +132,37 @@ def test_what_is_due_beyond_the_first_hundred_is_started_by_others_once(house: H
     assert lose(house.home.turns) == 130
 
 
+def test_what_becomes_due_before_the_next_sweep_starts_at_its_second(house: House) -> None:
+    for number, seconds in enumerate((5, 59.5, 61)):
+        at = house.clock.now() + timedelta(seconds=seconds)
+        house.home.due.put(due_later(house, number).replaced(at=at))
+    swept = run_autonomy_sweep(house.runtime)
+    assert (swept.admitted, swept.queued) == (0, 2)
+    for seconds, handled in ((4, 0), (1, 1), (54, 0), (1, 1), (2, 0)):
+        house.clock.advance(seconds)
+        assert (work_beats(house, twice=True), lose(house.home.turns)) == (handled, handled)
+    swept = run_autonomy_sweep(house.runtime)
+    assert (swept.admitted, swept.queued) == (1, 0), "only the one of the second minute"
+
+
+def test_what_was_cancelled_or_put_off_after_the_sweep_looked_is_not_started(house: House) -> None:
+    items = [due_later(house, number) for number in range(3)]
+    for item in items:
+        house.home.due.put(item.replaced(at=item.at + timedelta(seconds=30)))
+    run_autonomy_sweep(house.runtime)
+    house.home.due.remove(items[0].id)
+    house.home.due.put(items[1].replaced(at=items[1].at + timedelta(hours=1)))
+    house.home.due.put(items[2].replaced(at=items[2].at + timedelta(seconds=50)))
+    house.clock.advance(30)
+    early = [house.home.beats.receive(visibility_seconds=600, wait_seconds=0) for _ in items]
+    outcomes = [decide_queued_heartbeat(house.runtime, each) for each in early if each is not None]
+    assert outcomes.count(MessageOutcome.FINISHED) == 2
+    assert (outcomes.count(MessageOutcome.CONTINUE), lose(house.home.turns)) == (1, 0)
+    house.clock.advance(20)
+    assert (work_beats(house), lose(house.home.turns)) == (1, 1), "put off by 20 seconds"
+    assert house.home.due.get(items[1].id) is not None
+
+
 def test_a_part_that_fails_keeps_no_other_part_from_its_work(house: House) -> None:
     def fails() -> None:
         raise Unavailable("the list of turns does not answer")

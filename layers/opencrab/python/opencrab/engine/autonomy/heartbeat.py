@@ -130,21 +130,21 @@ def decide_queued_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutc
     """Decide the heartbeat that a queue message names, unless it was decided or dropped.
 
     A message that comes too early is delayed until its time; a malformed one goes to the
-    dead-letter queue. One that names a due item or a schedule starts that. Raises Unavailable when
-    a store is unavailable.
+    dead-letter queue. One that names a due item or a schedule starts that, once it is due. Raises
+    Unavailable when a store is unavailable.
     """
     try:
         told = HeartbeatMessage.from_stored(delivery.body)
     except UnreadableValue:
-        if _starts_queued_work(runtime, delivery):
-            return MessageOutcome.FINISHED
+        early = _start_queued_work(runtime, delivery)
+        if early is not None:
+            return _later_if_soon(runtime, delivery, early)
         reason = "malformed heartbeat message"
         runtime.home.beats.dead_letter(delivery.body, group=delivery.group, reason=reason)
         return MessageOutcome.FINISHED
     early = told.slot - runtime.clock.now().timestamp()
     if 0 < early <= AHEAD.total_seconds():
-        runtime.home.beats.continue_later(delivery.receipt, math.ceil(early))
-        return MessageOutcome.CONTINUE
+        return _later_if_soon(runtime, delivery, early)
     if early > 0:
         log.info(
             "heartbeat dropped, slot is in the future: agent=%s, slot=%s", told.agent, told.slot
@@ -154,8 +154,16 @@ def decide_queued_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutc
     return MessageOutcome.FINISHED
 
 
-def _starts_queued_work(runtime: Runtime, delivery: Delivery) -> bool:
-    """Start what a message of the sweep names; False if it names nothing."""
+def _later_if_soon(runtime: Runtime, delivery: Delivery, early: float) -> MessageOutcome:
+    """Delay a message by so many seconds; one that is longer than the next sweep off ends."""
+    if 0 < early <= AHEAD.total_seconds():
+        runtime.home.beats.continue_later(delivery.receipt, math.ceil(early))
+        return MessageOutcome.CONTINUE
+    return MessageOutcome.FINISHED
+
+
+def _start_queued_work(runtime: Runtime, delivery: Delivery) -> float | None:
+    """Start what a message of the sweep names; how early it is, None if it names nothing."""
     from opencrab.engine.autonomy.sweep_queue import (  # noqa: PLC0415 - it needs the engine's half
         SweepMessage,
         start_queued_work,
@@ -164,11 +172,10 @@ def _starts_queued_work(runtime: Runtime, delivery: Delivery) -> bool:
     try:
         told = SweepMessage.model_validate_json(delivery.body)
     except ValidationError:
-        return False
+        return None
     if not (told.due or told.schedule or told.turn):
-        return False
-    start_queued_work(runtime, told)
-    return True
+        return None
+    return start_queued_work(runtime, told)
 
 
 def run_heartbeat(
