@@ -42,6 +42,7 @@ def main() -> int:
     parser.add_argument("--fast-seconds", type=float, default=2.0)
     parser.add_argument("--agents", type=int, default=1_000, help="at the highest rate")
     parser.add_argument("--waiting", type=int, default=10_000, help="turns, due items and nights")
+    parser.add_argument("--beating", type=int, default=100_000, help="agents with a heartbeat")
     chosen = parser.parse_args()
     logging.disable(logging.CRITICAL)
     told("| draws | turns/s | turns | completed | retries | comebacks | paid twice | last ended |")
@@ -52,18 +53,19 @@ def main() -> int:
         told(row("from a lease", rate, Simulation(load).run()))
     fast = Simulation(Load(FAST, chosen.fast_seconds, chosen.agents)).run()
     told(row("from a lease", FAST, fast))
-    is_slow = sweeps(chosen.waiting)
+    is_slow = sweeps(chosen.waiting, chosen.beating)
     is_slow |= nights(chosen.waiting)
     return int(is_slow or fast.retries >= 0.01 or fast.paid_twice > 0 or fast.ended < fast.turns)
 
 
-def sweeps(waiting: int) -> bool:
+def sweeps(waiting: int, agents: int) -> bool:
     """Let so many things wait for the sweep; True if any waits longer than it may."""
     told("\n| what waits | number | begun | mean wait | longest wait |\n|---|---|---|---|---|")
     is_slow = False
     for found, most in (
         (Recovery().dead_workers(waiting), MOST_SECONDS),
         (Recovery().due_at_once(waiting), MOST_DUE_SECONDS),
+        (Recovery().heartbeats(agents), MOST_SECONDS),
     ):
         mean = sum(found.seconds) / max(len(found.seconds), 1)
         told(

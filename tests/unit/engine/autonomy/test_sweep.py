@@ -9,14 +9,19 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.agents.heartbeat_queue import HeartbeatMessage
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.autonomy.sweep_queue import queue_ending_leases
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn, turn_id_in_queue_message
+from opencrab.ports.documents import DUE_PARTS
 from opencrab.ports.turn.queue import Queue
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -161,6 +166,25 @@ def test_what_was_cancelled_or_put_off_after_the_sweep_looked_is_not_started(hou
     house.clock.advance(20)
     assert (work_beats(house), lose(house.home.turns)) == (1, 1), "put off by 20 seconds"
     assert house.home.due.get(items[1].id) is not None
+
+
+def test_the_heartbeats_of_many_agents_are_queued_by_parts_side_by_side(house: House) -> None:
+    now, facts = house.clock.now(), list[Document]()
+    for number in range(1_000):
+        at = now + timedelta(seconds=number % 50 + 1)
+        signs = VitalSigns(
+            agent_id=f"a{number}", next_beat_at=at, lived_at=now, reviewed_at=now
+        ).replaced(heartbeat=Heartbeat(enabled=True, interval_seconds=61))
+        facts.append(new_fact(f"a{number}", VITALS, VITALS, signs).replaced(due_at=at))
+    for start in range(0, len(facts), 50):
+        house.home.facts.commit(*facts[start : start + 50])
+    run_autonomy_sweep(house.runtime)
+    assert work_beats(house, twice=True) == DUE_PARTS
+    house.clock.advance(51)
+    told = list[str]()
+    while (found := house.home.beats.receive(visibility_seconds=60, wait_seconds=0)) is not None:
+        told.append(HeartbeatMessage.from_stored(found.body).agent)
+    assert sorted(told) == sorted(f"a{number}" for number in range(1_000))
 
 
 def test_a_part_that_fails_keeps_no_other_part_from_its_work(house: House) -> None:

@@ -78,20 +78,39 @@ def sweep_heartbeats(runtime: Runtime) -> HeartbeatSweepResult:
     Missed heartbeats of an agent count as one. An agent whose heartbeat fails does not block the
     others.
     """
-    beaten, seen = HeartbeatSweepResult(), set[str]()
+    beaten = HeartbeatSweepResult()
     occupied = cache(lambda: _busy_agent_ids(runtime))
-    for limit in (_PAGE, _MOST):
-        found = runtime.home.facts.list_due(VITALS, runtime.clock.now() + AHEAD, limit)
-        fresh = [fact for fact in found if fact.owner not in seen]
-        seen.update(fact.owner for fact in fresh)
-        messages = list[BatchedMessage]()
-        for fact in fresh:
-            messages += _sweep_due_heartbeats(runtime, fact, beaten, occupied)
+    found = runtime.home.facts.list_due(VITALS, runtime.clock.now() + AHEAD, _PAGE)
+    messages = list[BatchedMessage]()
+    for fact in found:
+        messages += _sweep_due_heartbeats(runtime, fact, beaten, occupied)
+    if len(found) == _PAGE:
+        from opencrab.engine.autonomy.sweep_queue import (  # noqa: PLC0415 - with many agents only
+            queue_heartbeat_parts,
+        )
+
+        queue_heartbeat_parts(runtime)
+    else:
         runtime.home.beats.send_batch(messages)
-        beaten.queued += len(messages)
-        if len(found) < limit:
-            break
+        beaten.queued = len(messages)
     return beaten
+
+
+def queue_coming_heartbeats(runtime: Runtime, part: int) -> int:
+    """Queue the heartbeats that are due until the next sweep, of one part of the agents.
+
+    Returns how many. One that is queued twice is decided once.
+    """
+    found = runtime.home.facts.list_due(VITALS, runtime.clock.now() + AHEAD, _MOST, part=part)
+    queued = 0
+    for start in range(0, len(found), _AT_ONCE):
+        now, messages = runtime.clock.now(), list[BatchedMessage]()
+        for fact in found[start : start + _AT_ONCE]:
+            with _passing_over(fact.owner):
+                messages.extend(_messages(fact.read(VitalSigns), now))
+        runtime.home.beats.send_batch(messages)
+        queued += len(messages)
+    return queued
 
 
 def repair_postponed_heartbeats(runtime: Runtime) -> int:
@@ -173,6 +192,9 @@ def _start_queued_work(runtime: Runtime, delivery: Delivery) -> float | None:
         told = SweepMessage.model_validate_json(delivery.body)
     except ValidationError:
         return None
+    if told.part is not None:
+        queue_coming_heartbeats(runtime, told.part)
+        return 0.0
     if not (told.due or told.schedule or told.turn):
         return None
     return start_queued_work(runtime, told)

@@ -24,15 +24,17 @@ from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
 from opencrab.engine.autonomy.schedules import start_due_schedule
 from opencrab.engine.queueing import free_lapsed_turn
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import DUE_PARTS
 from opencrab.ports.turn.journal import has_turn_lapsed
 from opencrab.ports.turn.queue import LONGEST_DELAY_SECONDS, BatchedMessage
 
 
 class SweepMessage(Value):
-    """The body of a message that names a due item, a turn, or a schedule and its agent."""
+    """The body of a message that names a due item, a turn, a part, or a schedule and its agent."""
 
     v: Annotated[int, Field(ge=1, le=1, strict=True)] = 1
     due: str = ""
+    part: Annotated[int, Field(ge=0, strict=True)] | None = None
     turn: str = ""
     agent: Identifier | None = None
     schedule: Identifier | None = None
@@ -61,6 +63,14 @@ def queue_ending_leases(runtime: Runtime, turns: Iterable[Turn]) -> None:
         if turn.lease_until is not None
         # One may have ended since it was found, in a sweep with much to do.
         and _seconds_until(turn.lease_until, now) <= LONGEST_DELAY_SECONDS
+    )
+
+
+def queue_heartbeat_parts(runtime: Runtime) -> None:
+    """Queue each part of the agents, so that others queue the heartbeats of the coming minute."""
+    now = runtime.clock.now()
+    runtime.home.beats.send_batch(
+        _message(f"part-{part}", SweepMessage(part=part), now, now) for part in range(DUE_PARTS)
     )
 
 
