@@ -8,6 +8,7 @@ import pytest
 from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
+from opencrab.ports.documents import DUE_PARTS
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, due_item, fact, later, profile
 from tests.contract.waiting import at_once, eventually
@@ -203,6 +204,9 @@ def test_facts_of_all_owners_are_found_when_their_time_has_come(home: Home, vers
     assert due(home, 10.25) == ["o1/a"]
     assert due(home, 10) == due(home, limit=0) == []
     assert due(home, kind="notes") == ["hana/a"]
+    parts = [home.facts.list_due("note", later(40), 9, part=part) for part in range(DUE_PARTS)]
+    assert sorted(one.owner for part in parts for one in part) == ["o0", "o1", "o2", "o3"]
+    assert len([part for part in parts if part]) > 1
     stored = home.facts.list_due("note", later(11), 1)
     assert stored == (at(10.25, owner="o1"),)
 

@@ -9,13 +9,16 @@ HERE = ("tests/deployed/", "tests/emulated/")
 ALONE = ("tests/deployed/test_tutorial.py", "tests/deployed/test_updates.py")
 """Modules whose tests have an emulator of their own."""
 
+TOGETHER = "tests/deployed/test_stack_updates.py"
+"""A module with an emulator for all of its tests."""
+
 
 def group_of(nodeid: str) -> str:
     """What one worker has as a whole: all tests of the stack, which is deployed once."""
     file = nodeid.partition("::")[0]
     if file in ALONE:
         return nodeid
-    return "stack" if file.startswith(HERE) else file
+    return "stack" if file.startswith(HERE) and file != TOGETHER else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

@@ -1,4 +1,4 @@
-"""An AWS of one's own: MiniStack on a loopback port, with TLS and with IAM enforced."""
+"""An AWS of one's own: MiniStack (patched) on a loopback port, with TLS and with IAM enforced."""
 
 import os
 import select
@@ -21,6 +21,7 @@ from botocore.config import Config
 from tests.conftest import ROOT
 
 ENVIRONMENT = ROOT / ".venv-ministack"
+PATCHED = ROOT / "tests" / "deployed" / "patched_ministack.py"
 REGION = "us-east-1"
 START_SECONDS = 60
 END_SECONDS = 10
@@ -163,7 +164,7 @@ def emulator(folder: Path, *, is_strict: bool = True) -> Iterator[Emulator]:
         "PERSIST_STATE": "0",
         "AWS_DEFAULT_REGION": REGION,
     }
-    command = [str(ENVIRONMENT / "bin" / "ministack")]
+    command = [str(ENVIRONMENT / "bin" / "python"), str(PATCHED)]
     with made.log.open("wb") as log, group(command, settings, folder, log) as process:
         _wait_until_it_serves(made, process)
         yield made

@@ -1,6 +1,8 @@
 """The stack in the emulator, deployed once for all tests; they skip, and say why, without it."""
 
+import fcntl
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -35,16 +37,33 @@ def vendor(vendor_of_stack: Vendor) -> Iterator[Vendor]:
 
 
 @pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """What `sam build` makes of the checkout, once for all workers of a run."""
+    if reason := ministack.why_not() or sam.why_not():
+        pytest.skip(reason)
+    own = tmp_path_factory.getbasetemp()
+    folder = (own if worker_id == "master" else own.parent) / "built"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            (folder / "tmp").mkdir(exist_ok=True)
+            sam.build(folder)
+            (folder / "done").touch()
+    return folder / "build"
+
+
+@pytest.fixture(scope="session")
 def stack(
-    discord: FakeDiscord, vendor_of_stack: Vendor, tmp_path_factory: pytest.TempPathFactory
+    discord: FakeDiscord,
+    vendor_of_stack: Vendor,
+    built: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Stack]:
     """The real template with everything on, and nothing in it yet."""
-    reason = ministack.why_not() or sam.why_not()
-    if reason:
-        pytest.skip(reason)
     folder = tmp_path_factory.mktemp("deployed")
     with ministack.emulator(folder) as made:
-        deployed = sam.deploy(made, sam.build(folder), folder, discord)
+        deployed = sam.deploy(made, built, folder, discord)
         # Before either has run: the emulator takes half a minute to replace one that has.
         sockets = {"OPENCRAB_AWS__WEBSOCKET_ENDPOINT": f"{made.url}{deployed.socket_root}"}
         deployed.configure("websocket-gateway", sockets)

@@ -215,19 +215,16 @@ def built_for_this_computer(folder: Path) -> dict[str, str]:
     return {"LAMBDA_PLATFORM": "host", "LAMBDA_PYTHON": python}
 
 
-def deploy(made: Emulator, built: Path, folder: Path, discord: FakeDiscord) -> Stack:
+def deploy(
+    made: Emulator, built: Path, folder: Path, discord: FakeDiscord, **changed: str
+) -> Stack:
     """`sam deploy` of what was built, with nothing in the template changed."""
-    # With SSM, the default, the emulator asks for a permission on `*` where AWS asks for one on
-    # the path: it does not find the resource of GetParametersByPath.
-    secret = made.client("secretsmanager").create_secret(
-        Name=f"{NAME}-keys", SecretString=json.dumps({**SECRETS, "DISCORD_TOKEN": discord.token})
-    )
     parameters = {
         "Stage": STAGE,
         "OwnerKeyHash": hashlib.sha256(KEY.encode()).hexdigest(),
         "DefaultProvider": "scripted",
         "DefaultModel": "rules",
-        "SecretArn": secret["ARN"],
+        "SecretArn": changed.get("SecretArn") or _new_secret(made, discord),
         "RequestsPerSecond": "1000",
         "RequestsBurst": "1000",
         "Discord": "on",
@@ -239,6 +236,7 @@ def deploy(made: Emulator, built: Path, folder: Path, discord: FakeDiscord) -> S
         "WebSocket": "on",
         "WebSocketOrigins": ORIGIN,
         "WebDashboard": "on",
+        **changed,
     }
     command = [SAM, "deploy", "--template-file", built / "template.yaml", "--stack-name", NAME]
     command += ["--resolve-s3", "--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
@@ -250,6 +248,15 @@ def deploy(made: Emulator, built: Path, folder: Path, discord: FakeDiscord) -> S
     stack = Stack(made, built, outputs)
     _let_the_owner_act_as_functions(stack)
     return stack
+
+
+def _new_secret(made: Emulator, discord: FakeDiscord) -> str:
+    # With SSM, the default, the emulator asks for a permission on `*` where AWS asks for one on
+    # the path: it does not find the resource of GetParametersByPath.
+    secret = made.client("secretsmanager").create_secret(
+        Name=f"{NAME}-keys", SecretString=json.dumps({**SECRETS, "DISCORD_TOKEN": discord.token})
+    )
+    return str(secret["ARN"])
 
 
 def _let_the_owner_act_as_functions(stack: Stack) -> None:

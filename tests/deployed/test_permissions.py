@@ -70,6 +70,17 @@ OWNER_HASH: Call = (
     {"FunctionName": f"={NAME}-rest-gateway"},
 )
 
+CALL_NIGHT: Call = (
+    "lambda",
+    "invoke",
+    {"FunctionName": f"={NAME}-meta-analysis", "InvocationType": "=Event"},
+)
+CALL_WORKER: Call = (
+    "lambda",
+    "invoke",
+    {"FunctionName": f"={NAME}-agent-turn", "InvocationType": "=Event"},
+)
+
 FORBIDDEN = [
     ("RestAuthorizer", [PUT_KEY, DELETE_TURN, LIST_FILES, SEND_TURN, READ_SECRET]),
     ("RestGateway", [READ_TURNS, READ_DELIVERIES, DROP_SECRET, WRITE_BLOB]),
@@ -80,7 +91,8 @@ FORBIDDEN = [
     ("Heartbeat", [READ_TURNS, READ_SECRET, LIST_FILES]),
     *((role, [SEND_BEAT, READ_BEATS]) for role in ("RestGateway", "AgentTurn", "Delivery")),
     ("MetaAnalysis", [READ_SECRET, SEND_TURN, SEND_DELIVERY, READ_TURNS]),
-    ("MetaAnalysis", [WRITE_FILE, WRITE_BLOB, WRITE_INDEX, LIST_VERSIONS]),
+    ("MetaAnalysis", [WRITE_FILE, WRITE_BLOB, WRITE_INDEX, LIST_VERSIONS, CALL_WORKER]),
+    ("Heartbeat", [CALL_NIGHT]),
     *((role, [SEND_NIGHT, READ_NIGHTS]) for role in ("RestGateway", "AgentTurn", "Heartbeat")),
     ("Compaction", [SEND_TURN, SEND_DELIVERY, READ_TURNS, DELETE_TURN, WRITE_FILE, WRITE_INDEX]),
     ("SearchIndexer", [PUT_KEY, DELETE_TURN, SEND_TURN, SEND_SUMMARY, READ_SECRET, WRITE_FILE]),
@@ -98,7 +110,7 @@ ALLOWED = [
     ("Delivery", [READ_KEY, READ_SECRET]),
     ("AgentTurn", [SEND_SUMMARY]),
     ("Heartbeat", [READ_KEY, READ_BEATS, SEND_BEAT]),
-    ("MetaAnalysis", [SEND_NIGHT, READ_NIGHTS, SEND_SUMMARY, WRITE_REPORT, LIST_FILES]),
+    ("MetaAnalysis", [SEND_NIGHT, READ_NIGHTS, SEND_SUMMARY, WRITE_REPORT, LIST_FILES, CALL_NIGHT]),
     ("Compaction", [READ_KEY, READ_SECRET, READ_SUMMARIES, WRITE_BLOB, WRITE_REPORT]),
     ("SearchIndexer", [READ_KEY, WRITE_INDEX]),
     ("DiscordGateway", [SEND_INTERACTION]),

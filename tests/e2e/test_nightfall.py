@@ -44,7 +44,7 @@ def test_nightfall_goes_on_where_a_crash_left_it(home: House) -> None:
     home.clock.advance(33 * 3_600)
     with pytest.raises(Unavailable):
         send_nightly_learning_reviews(
-            breaking(home, "nights", "send", Unavailable("a crash"), after=120)
+            breaking(home, "nights", "send_batch", Unavailable("a crash"), after=2)
         )
     assert send_nightly_learning_reviews(home.runtime) == 150
     assert len(set(bodies(home))) == 250

@@ -19,6 +19,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.engine.autonomy import schedules
+from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
@@ -76,6 +77,32 @@ def test_an_agent_does_what_its_schedule_says_each_time_once(house: House) -> No
     house.later(HOUR)
     assert woken(house) == ["天気を伝える"] * 2
     assert stored(house).fired == 2
+
+
+def start_queued(house: House, seconds: float) -> int:
+    """Let time pass, and functions handle what the sweep has queued; how often it has run then."""
+    house.clock.advance(seconds)
+    while (found := house.home.beats.receive(visibility_seconds=60, wait_seconds=0)) is not None:
+        decide_queued_heartbeat(house.runtime, found)
+        house.home.beats.acknowledge(found.receipt)
+    house.work()
+    return stored(house).fired
+
+
+def test_a_schedule_starts_at_its_second_between_two_sweeps_unless_it_was_changed(
+    house: House,
+) -> None:
+    kept(house)
+    house.later(HOUR - 30)
+    assert [start_queued(house, seconds) for seconds in (29, 1, 1)] == [0, 1, 1]
+    assert stored(house).next_at == START + timedelta(hours=2)
+    house.later(HOUR - 31)
+    schedules.change_schedule(house.runtime, "crab", "morning", draft("@every 3h"))
+    assert start_queued(house, 30) == 1
+    house.later(HOUR - 30)
+    assert start_queued(house, 29) == 1
+    house.home.switches.set("crab", frozen=True)
+    assert (start_queued(house, 1), len(woken(house))) == (1, 1)
 
 
 def test_after_an_outage_one_time_is_caught_up_with_and_the_others_are_skipped(

@@ -5,6 +5,7 @@ them lie the table in memory and the network of `tests/scale/network.py`. The sw
 minute and has 50 seconds, as in the template, and up to 50 functions take its messages.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -20,9 +21,12 @@ from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, Identity, Profile
+from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.soul import Soul
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.document import new_fact
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
@@ -99,6 +103,7 @@ class Recovery:
         self.clockwork = Clockwork(START)
         self._functions = functions
         self._over = False
+        self._late: list[float] = []
 
     def dead_workers(self, count: int) -> Lags:
         """So many turns run when every function dies: how long until each may be run again."""
@@ -123,7 +128,8 @@ class Recovery:
     def due_at_once(self, count: int) -> Lags:
         """So many things are due in the same minute: how long until each has begun.
 
-        The first that is due is taken for the first that begins, and so on.
+        The sweep comes as the minute begins. The first that is due is taken for the first that
+        begins, and so on.
         """
         lags = Lags("due items of one minute", count)
 
@@ -137,6 +143,29 @@ class Recovery:
         self._run(prepare, lags, sweeps_from=0.0)
         places = (SWEEP_SECONDS * number / count for number in range(count))
         lags.seconds = [time - due for time, due in zip(sorted(lags.seconds), places, strict=False)]
+        return lags
+
+    def heartbeats(self, count: int) -> Lags:
+        """So many idle agents have a heartbeat in the same minute: how late each is decided."""
+        # The next sweep may decide a hundred itself, which nobody times.
+        lags = Lags("heartbeats of one minute", count - 100)
+
+        def prepare(runtime: Runtime) -> None:
+            often = Heartbeat(enabled=True, interval_seconds=61)
+            for number in range(count):
+                at = START + timedelta(seconds=1 + (SWEEP_SECONDS - 1) * number // count)
+                signs = VitalSigns(
+                    agent_id=f"a{number}",
+                    heartbeat=often,
+                    next_beat_at=at,
+                    lived_at=START,
+                    reviewed_at=START,
+                )
+                fact = new_fact(signs.agent_id, VITALS, VITALS, signs)
+                runtime.home.facts.commit(fact.replaced(due_at=at))
+
+        self._run(prepare, lags, sweeps_from=0.0)
+        lags.seconds = self._late
         return lags
 
     def _run(self, prepare: Any, lags: Lags, *, sweeps_from: float) -> None:
@@ -170,7 +199,7 @@ class Recovery:
             began = self.clockwork.seconds
             run_autonomy_sweep(runtime, partial(self._left, began))
             self.clockwork.sleep(max(began + SWEEP_SECONDS - self.clockwork.seconds, 0.0))
-            if len(self._turns.times) >= lags.wanted:
+            if max(len(self._turns.times), len(self._late)) >= lags.wanted:
                 break
         self._over = True
 
@@ -186,6 +215,8 @@ class Recovery:
                 continue
             decide_queued_heartbeat(runtime, found)
             self._beats.acknowledge(found.receipt)
+            if slot := json.loads(found.body).get("slot"):
+                self._late.append(self.clockwork.clock.now().timestamp() - slot)
 
 
 def _turn(turn_id: str) -> Turn:

@@ -5,12 +5,19 @@ import logging
 import sys
 
 from tests.scale.contention import Load, Outcome, Simulation
-from tests.scale.recovery import SWEEP_SECONDS, Recovery
+from tests.scale.nights import Nightfall
+from tests.scale.recovery import Recovery
 
 RATES = (15.0, 45.0, 100.0)
 FAST = 1_000.0
 MOST_SECONDS = 300.0
 """How long a turn of a backlog may wait."""
+
+MOST_NIGHT_SECONDS = 3_600.0
+"""How long a night may take until all agents are reviewed."""
+
+MOST_DUE_SECONDS = 10.0
+"""How long something may wait after its time when 10,000 others have the same minute."""
 
 
 def row(way: str, rate: float, out: Outcome) -> str:
@@ -34,7 +41,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=4.0, help="how long turns come in")
     parser.add_argument("--fast-seconds", type=float, default=2.0)
     parser.add_argument("--agents", type=int, default=1_000, help="at the highest rate")
-    parser.add_argument("--waiting", type=int, default=10_000, help="turns and due items")
+    parser.add_argument("--waiting", type=int, default=10_000, help="turns, due items and nights")
+    parser.add_argument("--beating", type=int, default=100_000, help="agents with a heartbeat")
     chosen = parser.parse_args()
     logging.disable(logging.CRITICAL)
     told("| draws | turns/s | turns | completed | retries | comebacks | paid twice | last ended |")
@@ -45,17 +53,19 @@ def main() -> int:
         told(row("from a lease", rate, Simulation(load).run()))
     fast = Simulation(Load(FAST, chosen.fast_seconds, chosen.agents)).run()
     told(row("from a lease", FAST, fast))
-    is_slow = sweeps(chosen.waiting)
+    is_slow = sweeps(chosen.waiting, chosen.beating)
+    is_slow |= nights(chosen.waiting)
     return int(is_slow or fast.retries >= 0.01 or fast.paid_twice > 0 or fast.ended < fast.turns)
 
 
-def sweeps(waiting: int) -> bool:
+def sweeps(waiting: int, agents: int) -> bool:
     """Let so many things wait for the sweep; True if any waits longer than it may."""
     told("\n| what waits | number | begun | mean wait | longest wait |\n|---|---|---|---|---|")
     is_slow = False
     for found, most in (
         (Recovery().dead_workers(waiting), MOST_SECONDS),
-        (Recovery().due_at_once(waiting), 2 * SWEEP_SECONDS),
+        (Recovery().due_at_once(waiting), MOST_DUE_SECONDS),
+        (Recovery().heartbeats(agents), MOST_SECONDS),
     ):
         mean = sum(found.seconds) / max(len(found.seconds), 1)
         told(
@@ -64,6 +74,20 @@ def sweeps(waiting: int) -> bool:
         )
         is_slow |= len(found.seconds) < found.wanted or found.longest > most
     return is_slow
+
+
+def nights(agents: int) -> bool:
+    """Let the night of so many agents come; True if it takes longer than an hour."""
+    night = Nightfall(agents).run()
+    alone = Nightfall(agents // 50, is_divided=False).run()
+    told("\n| nights | reviewed | failed | functions called | the last done after | one function |")
+    told("|---|---|---|---|---|---|")
+    last, one = max(night.done, default=0.0), max(alone.done, default=0.0) * 50
+    told(
+        f"| {agents:,} | {night.agents_reviewed:,} | {night.failed} | {night.calls} | "
+        f"{last:,.0f} s | {one / 3_600:.1f} h of its time |"
+    )
+    return night.agents_reviewed < agents or last > MOST_NIGHT_SECONDS
 
 
 if __name__ == "__main__":

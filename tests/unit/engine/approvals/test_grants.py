@@ -51,7 +51,9 @@ class Kept:
     def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
         raise AssertionError("nobody asks for some")
 
-    def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
+    def list_due(
+        self, kind: str, now: datetime, limit: int, *, part: int | None = None
+    ) -> tuple[Document, ...]:
         raise AssertionError("nobody asks what is due")
 
     def commit(self, *facts: Document, due: tuple[Any, ...] = ()) -> None:

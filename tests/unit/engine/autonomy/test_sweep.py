@@ -9,13 +9,18 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.agents.heartbeat_queue import HeartbeatMessage
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.autonomy.sweep_queue import queue_ending_leases
 from opencrab.engine.turn.run import Pace, run_turn, turn_id_in_queue_message
+from opencrab.ports.documents import DUE_PARTS
 from opencrab.ports.turn.queue import MessageOutcome, Queue
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -129,6 +134,56 @@ def test_what_is_due_beyond_the_first_hundred_is_started_by_others_once(house: H
     assert work_beats(house, twice=True) == 30
     assert house.home.due.list_due(house.clock.now(), 1_000) == ()
     assert lose(house.home.turns) == 130
+
+
+def test_what_becomes_due_before_the_next_sweep_starts_at_its_second(house: House) -> None:
+    for number, seconds in enumerate((5, 59.5, 61)):
+        at = house.clock.now() + timedelta(seconds=seconds)
+        house.home.due.put(due_later(house, number).replaced(at=at))
+    swept = run_autonomy_sweep(house.runtime)
+    assert (swept.admitted, swept.queued) == (0, 2)
+    for seconds, handled in ((4, 0), (1, 1), (54, 0), (1, 1), (2, 0)):
+        house.clock.advance(seconds)
+        assert (work_beats(house, twice=True), lose(house.home.turns)) == (handled, handled)
+    swept = run_autonomy_sweep(house.runtime)
+    assert (swept.admitted, swept.queued) == (1, 0), "only the one of the second minute"
+
+
+def test_what_was_cancelled_or_put_off_after_the_sweep_looked_is_not_started(house: House) -> None:
+    items = [due_later(house, number) for number in range(3)]
+    for item in items:
+        house.home.due.put(item.replaced(at=item.at + timedelta(seconds=30)))
+    run_autonomy_sweep(house.runtime)
+    house.home.due.remove(items[0].id)
+    house.home.due.put(items[1].replaced(at=items[1].at + timedelta(hours=1)))
+    house.home.due.put(items[2].replaced(at=items[2].at + timedelta(seconds=50)))
+    house.clock.advance(30)
+    early = [house.home.beats.receive(visibility_seconds=600, wait_seconds=0) for _ in items]
+    outcomes = [decide_queued_heartbeat(house.runtime, each) for each in early if each is not None]
+    assert outcomes.count(MessageOutcome.FINISHED) == 2
+    assert (outcomes.count(MessageOutcome.CONTINUE), lose(house.home.turns)) == (1, 0)
+    house.clock.advance(20)
+    assert (work_beats(house), lose(house.home.turns)) == (1, 1), "put off by 20 seconds"
+    assert house.home.due.get(items[1].id) is not None
+
+
+def test_the_heartbeats_of_many_agents_are_queued_by_parts_side_by_side(house: House) -> None:
+    now, facts = house.clock.now(), list[Document]()
+    for number in range(1_000):
+        at = now + timedelta(seconds=number % 50 + 1)
+        signs = VitalSigns(
+            agent_id=f"a{number}", next_beat_at=at, lived_at=now, reviewed_at=now
+        ).replaced(heartbeat=Heartbeat(enabled=True, interval_seconds=61))
+        facts.append(new_fact(f"a{number}", VITALS, VITALS, signs).replaced(due_at=at))
+    for start in range(0, len(facts), 50):
+        house.home.facts.commit(*facts[start : start + 50])
+    run_autonomy_sweep(house.runtime)
+    assert work_beats(house, twice=True) == DUE_PARTS
+    house.clock.advance(51)
+    told = list[str]()
+    while (found := house.home.beats.receive(visibility_seconds=60, wait_seconds=0)) is not None:
+        told.append(HeartbeatMessage.from_stored(found.body).agent)
+    assert sorted(told) == sorted(f"a{number}" for number in range(1_000))
 
 
 def test_a_part_that_fails_keeps_no_other_part_from_its_work(house: House) -> None:

@@ -1,6 +1,6 @@
 """Lambda's side of the night: what waits is done one by one, what fails waits for an hour."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Pace
-from opencrab.gateways.aws.nightly import VISIBILITY_SECONDS, NightWorker
+from opencrab.gateways.aws.nightly import MOST_SUCCESSORS, VISIBILITY_SECONDS, NightWorker
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.contract.homes import sqlite
 from tests.e2e.house import House
@@ -52,9 +52,12 @@ class Night:
         self.ran: list[str] = []
         self.prices: Callable[[Runtime], int] = lambda _: 7
         self.milliseconds = 290_000
+        self.function_name = "opencrab-test-meta-analysis"
+        self.called: list[int] = []
+        self.refused: Exception | None = None
 
-    def run(self) -> dict[str, int]:
-        """One call of the function."""
+    def run(self, number: int | None = None) -> dict[str, int]:
+        """One call of the function; with a number one that another has called."""
         worker = NightWorker(
             self.runtime,
             self.function.lambda_log,
@@ -62,8 +65,15 @@ class Night:
             review=self._review,
             run=self._run,
             price=self.prices,
+            call=self._call,
         )
-        return worker.run_nightly({}, self)
+        return worker.run_nightly({} if number is None else {"night": number}, self)
+
+    def _call(self, name: str, event: Mapping[str, Any]) -> None:
+        assert name == self.function_name
+        if self.refused is not None:
+            raise self.refused
+        self.called.append(event["night"])
 
     def get_remaining_time_in_millis(self) -> int:
         """How long this call may still take."""
@@ -154,9 +164,46 @@ def test_without_prices_yesterdays_stay_and_nights_go_on(night: Night) -> None:
 def test_no_night_is_begun_that_the_call_has_no_time_for(night: Night) -> None:
     night.names, night.milliseconds = ["hana", "ken", "mika"], 60_002
     told = night.run()
-    assert (told["sent"], told["done"]) == (3, 2)
+    assert (told["sent"], told["done"], night.called) == (3, 2, [1])
     night.milliseconds = 290_000
-    assert night.run()["done"] == 1
+    assert night.run(1) == {"done": 1, "later": 0, "failed": 0}
+    assert night.called == [1], "nothing is left"
+
+
+def test_a_large_night_is_divided_among_functions(night: Night) -> None:
+    night.names = [f"agent-{number}" for number in range(450)]
+    assert night.run()["done"] == 450
+    assert night.called == [1, 1]
+    night.called.clear()
+    night.reviewers, night.milliseconds = [f"agent-{number}" for number in range(200)], 290_000
+    assert (night.run()["reviews"], night.called) == (200, [1])
+
+
+def test_a_night_that_cannot_be_divided_only_takes_longer(night: Night) -> None:
+    night.names = [f"agent-{number}" for number in range(250)]
+    night.refused = Unavailable("function 'x' was not started")
+    assert night.run()["done"] == 250
+    assert any("cannot call more functions" in str(each) for each in night.function.log())
+
+
+def test_calls_that_follow_each_other_come_to_an_end(night: Night) -> None:
+    night.names, night.milliseconds = ["hana"], 59_000
+    assert night.run(MOST_SUCCESSORS - 1)["done"] == 0
+    assert night.called == [MOST_SUCCESSORS]
+    assert night.run(MOST_SUCCESSORS)["done"] == 0
+    assert night.called == [MOST_SUCCESSORS]
+
+
+def test_a_night_that_was_cut_off_has_more_time_in_a_call_of_its_own(night: Night) -> None:
+    night.names = ["long"]
+    night.trouble = {"long": RuntimeError(SECRET)}
+    assert night.run()["failed"] == 1
+    night.trouble.clear()
+    night.function.house.clock.advance(VISIBILITY_SECONDS + 1)
+    night.milliseconds = 119_000
+    assert (night.run()["done"], night.called) == (0, [1])
+    night.milliseconds = 900_000
+    assert night.run(1)["done"] == 1
 
 
 def test_who_cannot_be_told_of_the_night_is_told_of_it_the_next_hour(night: Night) -> None:

@@ -10,6 +10,9 @@ from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed
 from opencrab.domain.turn.due_item import DueItem
 
+DUE_PARTS = 4
+"""The parts of all owners, by the CRC-32 of their ids, that several may list side by side."""
+
 
 class Documents(Protocol):
     """A store of documents by owner, kind and id, with strongly consistent reads.
@@ -40,8 +43,10 @@ class Documents(Protocol):
     def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
         """Return those of the named documents that exist, by kind and id, in one read."""
 
-    def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
-        """Return due documents of one kind, of all owners, oldest first.
+    def list_due(
+        self, kind: str, now: datetime, limit: int, *, part: int | None = None
+    ) -> tuple[Document, ...]:
+        """Return due documents of one kind, oldest first: of all owners, or of one of DUE_PARTS.
 
         A document that was just written may be missing for a moment.
         """

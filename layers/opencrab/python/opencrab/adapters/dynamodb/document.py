@@ -35,14 +35,14 @@ from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Document, unique_facts
 from opencrab.domain.skills.skill import SKILL, SkillStatus
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.ports.documents import stale_document_error
+from opencrab.ports.documents import DUE_PARTS, stale_document_error
 
 SCHEMA = Schema("fact", (item_with_defaults,))
 BEFORE = SCHEMA.version - 1
 """The version of a fact in which nothing is new: code of the last release reads it."""
 
 MIND_KEY = "MIND"
-DUE_SHARDS = 4
+DUE_SHARDS = DUE_PARTS
 """Each minute every shard is asked, also when nobody has anything due. One takes a thousand writes
 a second, so that four are enough for a hundred thousand agents which beat each minute.
 """
@@ -96,8 +96,11 @@ class DynamoFacts:
             document_from_dynamodb_item(found[place]) for place in places if place in found
         )
 
-    def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
-        items = due_items_of(self._table, _due_list(kind), to_item_microseconds(now), DUE_SHARDS)
+    def list_due(
+        self, kind: str, now: datetime, limit: int, *, part: int | None = None
+    ) -> tuple[Document, ...]:
+        parts = range(DUE_SHARDS) if part is None else (part,)
+        items = due_items_of(self._table, _due_list(kind), to_item_microseconds(now), parts)
         found = decode_dynamodb_items(document_from_dynamodb_item, items)
         due = (fact for fact in found if fact.due_at is not None and fact.due_at <= now)
         # An index that is behind may show one item twice: where it was, and where it is.

@@ -39,13 +39,13 @@ def decode_dynamodb_items(read: Callable[[Item], T], items: Iterable[Item]) -> I
 
 
 def dynamodb_due_items(
-    table: Table, name: str, before: int, shards: int = SHARDS
+    table: Table, name: str, before: int, shards: Iterable[int] = range(SHARDS)
 ) -> Iterator[Item]:
     """Yield items of a due list up to a time, oldest first.
 
     Read each again, as the index may lag.
     """
-    found_in = [table.query_due(f"{name}#{place}", before) for place in range(shards)]
+    found_in = [table.query_due(f"{name}#{place}", before) for place in shards]
     merged = heapq.merge(*found_in, key=lambda item: int(item["due_at"]["N"]))
     while batch := [(item["pk"]["S"], item["sk"]["S"]) for item in islice(merged, _BATCH)]:
         found = table.get_many(batch)

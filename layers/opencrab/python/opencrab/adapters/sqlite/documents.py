@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from operator import itemgetter
+from zlib import crc32
 
 from opencrab.adapters.sqlite.database import Database, FeedItem, ItemRow, Place, WriteBatch
 from opencrab.adapters.sqlite.due_items import sqlite_row_of_due_item
@@ -14,13 +15,14 @@ from opencrab.domain.document import Document, unique_facts
 from opencrab.domain.errors import UnreadableValue
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.conversation.feed import INDEXED_KINDS, DocumentChange
-from opencrab.ports.documents import stale_document_error
+from opencrab.ports.documents import DUE_PARTS, stale_document_error
 
 log = logging.getLogger(__name__)
 
 MIND_KEY = "MIND"
 
 _FLUSHED_AT_ONCE = 500
+_ALL = 2**31
 
 _UNREADABLE = "cannot read due document, skipping it: owner=%s, id=%s, kind=%s, error=%s"
 
@@ -70,11 +72,19 @@ class SqliteFacts:
         stored = tuple(Document.from_stored(found[one]) for one in places if one in found)
         return tuple(map(self._newest, stored)) if self._kept else stored
 
-    def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
+    def list_due(
+        self, kind: str, now: datetime, limit: int, *, part: int | None = None
+    ) -> tuple[Document, ...]:
         with self._database.read_transaction() as items:
-            bodies = items.query_due(_due_list(kind), now, limit + len(self._kept))
+            most = limit + len(self._kept) if part is None else _ALL
+            bodies = items.query_due(_due_list(kind), now, most)
         found = map(self._newest, _readable(kind, bodies))
-        due = [(fact.due_at, fact) for fact in found if fact.due_at and fact.due_at <= now]
+        due = [
+            (fact.due_at, fact)
+            for fact in found
+            if (fact.due_at and fact.due_at <= now)
+            and (part is None or crc32(fact.owner.encode()) % DUE_PARTS == part)
+        ]
         return tuple(fact for _, fact in sorted(due, key=itemgetter(0))[:limit])
 
     def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:

@@ -77,20 +77,39 @@ def sweep_heartbeats(runtime: Runtime) -> HeartbeatSweepResult:
     Missed heartbeats of an agent count as one. An agent whose heartbeat fails does not block the
     others.
     """
-    beaten, seen = HeartbeatSweepResult(), set[str]()
+    beaten = HeartbeatSweepResult()
     occupied = cache(lambda: _busy_agent_ids(runtime))
-    for limit in (_PAGE, _MOST):
-        found = runtime.home.facts.list_due(VITALS, runtime.clock.now() + AHEAD, limit)
-        fresh = [fact for fact in found if fact.owner not in seen]
-        seen.update(fact.owner for fact in fresh)
-        messages = list[BatchedMessage]()
-        for fact in fresh:
-            messages += _sweep_due_heartbeats(runtime, fact, beaten, occupied)
+    found = runtime.home.facts.list_due(VITALS, runtime.clock.now() + AHEAD, _PAGE)
+    messages = list[BatchedMessage]()
+    for fact in found:
+        messages += _sweep_due_heartbeats(runtime, fact, beaten, occupied)
+    if len(found) == _PAGE:
+        from opencrab.engine.autonomy.sweep_queue import (  # noqa: PLC0415 - with many agents only
+            queue_heartbeat_parts,
+        )
+
+        queue_heartbeat_parts(runtime)
+    else:
         runtime.home.beats.send_batch(messages)
-        beaten.queued += len(messages)
-        if len(found) < limit:
-            break
+        beaten.queued = len(messages)
     return beaten
+
+
+def queue_coming_heartbeats(runtime: Runtime, part: int) -> int:
+    """Queue the heartbeats that are due until the next sweep, of one part of the agents.
+
+    Returns how many. One that is queued twice is decided once.
+    """
+    found = runtime.home.facts.list_due(VITALS, runtime.clock.now() + AHEAD, _MOST, part=part)
+    queued = 0
+    for start in range(0, len(found), _AT_ONCE):
+        now, messages = runtime.clock.now(), list[BatchedMessage]()
+        for fact in found[start : start + _AT_ONCE]:
+            with _passing_over(fact.owner):
+                messages.extend(_messages(fact.read(VitalSigns), now))
+        runtime.home.beats.send_batch(messages)
+        queued += len(messages)
+    return queued
 
 
 def repair_postponed_heartbeats(runtime: Runtime) -> int:
@@ -129,21 +148,21 @@ def decide_queued_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutc
     """Decide the heartbeat that a queue message names, unless it was decided or dropped.
 
     A message that comes too early is delayed until its time; a malformed one goes to the
-    dead-letter queue. One that names a due item or a schedule starts that. Raises Unavailable when
-    a store is unavailable.
+    dead-letter queue. One that names a due item or a schedule starts that, once it is due. Raises
+    Unavailable when a store is unavailable.
     """
     try:
         told = HeartbeatMessage.from_stored(delivery.body)
     except UnreadableValue:
-        if _starts_queued_work(runtime, delivery):
-            return MessageOutcome.FINISHED
+        early = _start_queued_work(runtime, delivery)
+        if early is not None:
+            return _later_if_soon(runtime, delivery, early)
         reason = "malformed heartbeat message"
         runtime.home.beats.dead_letter(delivery.body, group=delivery.group, reason=reason)
         return MessageOutcome.FINISHED
     early = told.slot - runtime.clock.now().timestamp()
     if 0 < early <= AHEAD.total_seconds():
-        runtime.home.beats.continue_later(delivery.receipt, math.ceil(early))
-        return MessageOutcome.CONTINUE
+        return _later_if_soon(runtime, delivery, early)
     if early > 0:
         log.info(
             "heartbeat dropped, slot is in the future: agent=%s, slot=%s", told.agent, told.slot
@@ -153,8 +172,16 @@ def decide_queued_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutc
     return MessageOutcome.FINISHED
 
 
-def _starts_queued_work(runtime: Runtime, delivery: Delivery) -> bool:
-    """Start what a message of the sweep names; False if it names nothing."""
+def _later_if_soon(runtime: Runtime, delivery: Delivery, early: float) -> MessageOutcome:
+    """Delay a message by so many seconds; one that is longer than the next sweep off ends."""
+    if 0 < early <= AHEAD.total_seconds():
+        runtime.home.beats.continue_later(delivery.receipt, math.ceil(early))
+        return MessageOutcome.CONTINUE
+    return MessageOutcome.FINISHED
+
+
+def _start_queued_work(runtime: Runtime, delivery: Delivery) -> float | None:
+    """Start what a message of the sweep names; how early it is, None if it names nothing."""
     from opencrab.engine.autonomy.sweep_queue import (  # noqa: PLC0415 - it needs the engine's half
         SweepMessage,
         start_queued_work,
@@ -163,11 +190,13 @@ def _starts_queued_work(runtime: Runtime, delivery: Delivery) -> bool:
     try:
         told = SweepMessage.model_validate_json(delivery.body)
     except ValidationError:
-        return False
+        return None
+    if told.part is not None:
+        queue_coming_heartbeats(runtime, told.part)
+        return 0.0
     if not (told.due or told.schedule or told.turn):
-        return False
-    start_queued_work(runtime, told)
-    return True
+        return None
+    return start_queued_work(runtime, told)
 
 
 def run_heartbeat(

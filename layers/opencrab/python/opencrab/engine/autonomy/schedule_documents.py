@@ -22,10 +22,11 @@ SCHEDULES_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class StartedSchedules:
-    """How many schedules a sweep started, and the keys of all that it tried to."""
+    """How many schedules a sweep started, the keys of all it tried to, and what is due soon."""
 
     begun: int
     tried: frozenset[tuple[str, str, str]]
+    ahead: tuple[Document, ...] = ()
 
 
 def schedule_document(schedule: Schedule, stored: Document | None = None) -> Document:

@@ -174,19 +174,20 @@ def run_schedule_now(
     return (turn,)
 
 
-def sweep_schedules(runtime: Runtime) -> StartedSchedules:
+def sweep_schedules(runtime: Runtime, *, ahead: timedelta = timedelta()) -> StartedSchedules:
     """Start the oldest schedules that are due, one run for all missed times of each.
 
-    A time is skipped while the
-    previous run has not ended, and while the agent or the installation is frozen. Once an hour,
-    schedules that a wrong clock had set too late are corrected.
+    A time is skipped while the previous run has not ended, and while the agent or the installation
+    is frozen. Once an hour, schedules that a wrong clock had set too late are corrected. Schedules
+    that become due within `ahead` are returned, not started.
     """
-    if runtime.clock.now().minute == 0:
+    if (now := runtime.clock.now()).minute == 0:
         _bring_back(runtime.home.facts, runtime.clock)
-    due = runtime.home.facts.list_due(SCHEDULE, runtime.clock.now(), SCHEDULES_AT_ONCE)
+    found = runtime.home.facts.list_due(SCHEDULE, now + ahead, SCHEDULES_AT_ONCE)
+    due = [fact for fact in found if fact.due_at is not None and fact.due_at <= now]
     frozen = runtime.home.switches.all_frozen() if due else ()
     begun = sum(_fire_schedule(runtime, fact, frozen) for fact in due)
-    return StartedSchedules(begun, frozenset(fact.key for fact in due))
+    return StartedSchedules(begun, frozenset(fact.key for fact in due), found[len(due) :])
 
 
 def start_due_schedule(runtime: Runtime, fact: Document) -> bool:

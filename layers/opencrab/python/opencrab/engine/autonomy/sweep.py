@@ -30,7 +30,7 @@ _MOST = 10_000
 """Due items, schedules and unsent words that one sweep passes on to others, of each kind."""
 
 _SWEEPS = timedelta(minutes=1)
-"""The time between two sweeps."""
+"""The time between two sweeps; what becomes due before the next one is queued with a delay."""
 
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECONDS = 5.0
@@ -129,16 +129,18 @@ def _beat(runtime: Runtime, swept: SweepResult) -> Generator[None]:
 
 
 def _start_schedules(runtime: Runtime, swept: SweepResult) -> Generator[None]:
-    tried = sweep_schedules(runtime).tried
-    if len(tried) < SCHEDULES_AT_ONCE:
+    found = sweep_schedules(runtime, ahead=_SWEEPS)
+    if not found.ahead and len(found.tried) < SCHEDULES_AT_ONCE:
         return
-    yield
-    from opencrab.engine.autonomy.sweep_queue import (  # noqa: PLC0415 - for a backlog only
+    from opencrab.engine.autonomy.sweep_queue import (  # noqa: PLC0415 - few minutes have any
         queue_due_schedules,
     )
 
-    due = runtime.home.facts.list_due(SCHEDULE, runtime.clock.now(), _MOST)
-    others = [fact for fact in due if fact.key not in tried]
+    others = list(found.ahead)
+    if len(found.tried) + len(others) >= SCHEDULES_AT_ONCE:
+        yield
+        due = runtime.home.facts.list_due(SCHEDULE, runtime.clock.now() + _SWEEPS, _MOST)
+        others = [fact for fact in due if fact.key not in found.tried]
     for start in range(0, len(others), _BATCH):
         queue_due_schedules(runtime, others[start : start + _BATCH])
         swept.queued += len(others[start : start + _BATCH])
@@ -146,16 +148,20 @@ def _start_schedules(runtime: Runtime, swept: SweepResult) -> Generator[None]:
 
 
 def _admit_due_items(runtime: Runtime, swept: SweepResult, each: Each) -> Generator[None]:
-    items = runtime.home.due.list_due(runtime.clock.now(), _BATCH)
-    swept.admitted += sum(each(partial(admit_or_drop_due_item, runtime), items))
-    if len(items) < _BATCH:
+    now = runtime.clock.now()
+    found = runtime.home.due.list_due(now + _SWEEPS, _BATCH)
+    due = [item for item in found if item.at <= now]
+    swept.admitted += sum(each(partial(admit_or_drop_due_item, runtime), due))
+    others = list(found[len(due) :])
+    if len(found) == _BATCH:
+        yield
+        tried = {item.id for item in due}
+        more = runtime.home.due.list_due(runtime.clock.now() + _SWEEPS, _MOST)
+        others = [item for item in more if item.id not in tried]
+    if not others:
         return
-    yield
     from opencrab.engine.autonomy.sweep_queue import queue_due_items  # noqa: PLC0415 - as above
 
-    seen = {item.id for item in items}
-    due = runtime.home.due.list_due(runtime.clock.now(), _MOST)
-    others = [item for item in due if item.id not in seen]
     for start in range(0, len(others), _BATCH):
         queue_due_items(runtime, others[start : start + _BATCH])
         swept.queued += len(others[start : start + _BATCH])

@@ -1,6 +1,7 @@
 """Lambda's side of the night: what is due is sent, then taken one by one until time is over.
 
-Reviews of skills by day are sent and taken likewise.
+Reviews of skills by day are sent and taken likewise. Where many are due, the function calls more of
+itself, which take from the same queue side by side, and whose time is over calls its successor.
 
 No mapping calls a function for the queue of nights: to ask it all day long would cost more than
 everything that is asked of it. What fails stays in the queue until the next hour, and is given up
@@ -23,7 +24,23 @@ VISIBILITY_SECONDS = 1_800
 """Longer than the function may run, so that nothing is taken twice in one call of it."""
 
 LEAST_SECONDS = 60.0
-"""A night that takes longer than this is cut off, and begun again an hour later."""
+"""The time that a night has at least. One that was cut off has twice as much with each new try."""
+
+MOST_SECONDS = 840.0
+"""The time that any night can have: nearly all of a call."""
+
+PER_FUNCTION = 200
+"""Nights for which one function is called; fewer are done by the one that the schedule called."""
+
+MOST_FUNCTIONS = 20
+MOST_SUCCESSORS = 8
+"""How often a call is continued by another. Lambda ends a loop of 16; the next hour does more."""
+
+NIGHT = "night"
+"""What the event of a call for help names: how many calls were before it."""
+
+CallFunction = Callable[[str, Mapping[str, Any]], None]
+"""Starts a function by its name with an event, and does not wait. Raises Unavailable."""
 
 _SHOWN = 200
 _WAIT_SECONDS = 1.0
@@ -42,6 +59,7 @@ class NightWorker:
         review: Callable[[Runtime], int],
         run: Run,
         price: Callable[[Runtime], int],
+        call: CallFunction,
     ) -> None:
         self._runtime = runtime
         self._lambda_log = lambda_log
@@ -49,24 +67,48 @@ class NightWorker:
         self._review = review
         self._run = run
         self._price = price
+        self._call = call
 
-    def run_nightly(self, _event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-        """Queue due nightly runs and reviews, update prices if any was queued, and run the runs."""
+    def run_nightly(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """Queue due nightly runs and reviews, update prices if any was queued, and run the runs.
+
+        An event with `night`, the number of calls before it, is a call for help: it only runs them.
+        """
 
         def seconds_left() -> float:
             return float(context.get_remaining_time_in_millis()) / 1_000
 
         self._lambda_log.set_context()
-        sent = self._fall(self._runtime)
-        prices = self._prices() if sent else 0
-        told = {"sent": sent, "reviews": self._reviews(), "prices": prices}
-        told |= self._work(Pace(seconds_left=seconds_left))
+        told = {} if NIGHT in event else self._send_due(context.function_name)
+        done, is_empty = self._work(Pace(seconds_left=seconds_left))
+        told |= done
+        before = int(event.get(NIGHT, 0))
+        if not is_empty and before < MOST_SUCCESSORS:
+            self._call_more(context.function_name, 1, before + 1)
         if any(told.values()):
             self._lambda_log.set_context()
             log.info(
                 "nightly runs: %s", ", ".join(f"{name}={count}" for name, count in told.items())
             )
         return told
+
+    def _send_due(self, function: str) -> dict[str, int]:
+        """Send what is due, and call more functions if it is much."""
+        sent = self._fall(self._runtime)
+        self._call_more(function, min(sent // PER_FUNCTION, MOST_FUNCTIONS), 1)
+        prices = self._prices() if sent else 0
+        reviews = self._reviews()
+        if not sent:
+            self._call_more(function, min(reviews // PER_FUNCTION, MOST_FUNCTIONS), 1)
+        return {"sent": sent, "reviews": reviews, "prices": prices}
+
+    def _call_more(self, function: str, count: int, number: int) -> None:
+        """Call so many functions to help; without them the night only takes longer."""
+        try:
+            for _ in range(count):
+                self._call(function, {NIGHT: number})
+        except OpenCrabError as error:
+            log.warning("cannot call more functions for the night: error=%s", error.message)
 
     def _reviews(self) -> int:
         """Send skill reviews and return their number; 0 on an error, retried the next hour."""
@@ -88,8 +130,11 @@ class NightWorker:
             self._lambda_log.count("PriceFailures")
             return 0
 
-    def _work(self, pace: Pace) -> dict[str, int]:
-        """Run waiting nightly runs; count those that are done, deferred ("later") and failed."""
+    def _work(self, pace: Pace) -> tuple[dict[str, int], bool]:
+        """Run waiting nightly runs; count those that are done, deferred ("later") and failed.
+
+        True beside the counts if no more wait, as far as one sees.
+        """
         queue = self._runtime.home.nights
         told = {"done": 0, "later": 0, "failed": 0}
         while pace.seconds_left() > LEAST_SECONDS:
@@ -97,13 +142,16 @@ class NightWorker:
                 visibility_seconds=VISIBILITY_SECONDS, wait_seconds=_WAIT_SECONDS
             )
             if delivery is None:
-                break
+                return told, True
+            if pace.seconds_left() < min(LEAST_SECONDS * 2 ** (delivery.count - 1), MOST_SECONDS):
+                queue.continue_later(delivery.receipt, 0)
+                return told, False
             self._lambda_log.set_context()
             ended = self._ended(delivery, pace)
             told[ended] += 1
             if ended == "done":
                 queue.acknowledge(delivery.receipt)
-        return told
+        return told, False
 
     def _ended(self, delivery: Delivery, pace: Pace) -> str:
         """Run one nightly run and return its outcome; catches every error of the run."""

@@ -34,7 +34,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.paging import paginate
-from opencrab.ports.turn.queue import Queue
+from opencrab.ports.turn.queue import BatchedMessage
 from opencrab.ports.usage.counters import Tallies
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,8 @@ def _send_review_if_due(runtime: Runtime, agent_id: str, now: datetime) -> bool:
     stretch = current_review_period(runtime, agent_id)
     if not stretch.number or runtime.home.facts.get(agent_id, NIGHT, stretch.id) is not None:
         return False
-    _send(runtime.home.nights, agent_id, stretch)
+    message = _message(agent_id, stretch)
+    runtime.home.nights.send(message.body, group=message.group, deduplication=message.deduplication)
     begun = new_fact(agent_id, NIGHT, stretch.id, NightlyRun(at=now), expires_at=now + KEPT)
     runtime.home.facts.commit(begun)
     return True
@@ -148,16 +149,15 @@ def _fall(
     after = fallen.after if fallen.doing == stretch.id else ""
     agents, sent = _active(home.tallies, stretch.days, after), 0
     while portion := tuple(islice(agents, _PAGE)):
-        for agent_id in portion:
-            _send(home.nights, agent_id, stretch)
+        home.nights.send_batch(_message(agent_id, stretch) for agent_id in portion)
         sent += len(portion)
         fallen = fallen.replaced(doing=stretch.id, after=portion[-1])
         fact = _save_send_progress(home.facts, fact, fallen)
     return fact, fallen, sent
 
 
-def _send(nights: Queue, agent_id: str, stretch: ReviewPeriod) -> None:
-    nights.send(
+def _message(agent_id: str, stretch: ReviewPeriod) -> BatchedMessage:
+    return BatchedMessage(
         NightMessage(agent=agent_id, period=stretch.id).model_dump_json(),
         group=agent_id,
         deduplication=f"{agent_id}#{stretch.id}",
