@@ -55,6 +55,8 @@ class Night:
         self.function_name = "opencrab-test-meta-analysis"
         self.called: list[int] = []
         self.refused: Exception | None = None
+        self.counts: dict[str, int] = {}
+        self.meanwhile: Callable[[], object] = lambda: None
 
     def run(self, number: int | None = None) -> dict[str, int]:
         """One call of the function; with a number one that another has called."""
@@ -96,7 +98,9 @@ class Night:
 
     def _run(self, _runtime: Runtime, delivery: Delivery, _pace: Pace) -> MessageOutcome:
         self.ran.append(delivery.body)
+        self.counts[delivery.body] = delivery.count
         self.milliseconds -= 1
+        self.meanwhile()
         if delivery.body in self.trouble:
             raise self.trouble[delivery.body]
         return MessageOutcome.CONTINUE if delivery.body == "put-off" else MessageOutcome.FINISHED
@@ -204,6 +208,20 @@ def test_a_night_that_was_cut_off_has_more_time_in_a_call_of_its_own(night: Nigh
     assert (night.run()["done"], night.called) == (0, [1])
     night.milliseconds = 900_000
     assert night.run(1)["done"] == 1
+
+
+def test_calls_with_little_time_do_not_hand_a_night_round_until_it_is_a_dead_letter(
+    night: Night,
+) -> None:
+    night.names, night.trouble = ["long"], {"long": RuntimeError(SECRET)}
+    assert night.run()["failed"] == 1
+    night.trouble.clear()
+    night.function.house.clock.advance(VISIBILITY_SECONDS + 1)
+    night.names, night.milliseconds = ["short"], 119_000
+    night.meanwhile = lambda: [night.run(1) for _ in range(6)]
+    assert (night.run()["done"], night.called) == (1, [1])
+    night.meanwhile, night.milliseconds = lambda: None, 900_000
+    assert (night.run(1)["done"], night.counts["long"]) == (1, 3)
 
 
 def test_who_cannot_be_told_of_the_night_is_told_of_it_the_next_hour(night: Night) -> None:

@@ -46,6 +46,8 @@ _SHOWN = 200
 _WAIT_SECONDS = 1.0
 """A shorter look may miss messages that are there."""
 
+_GIVEN_BACK_SECONDS = 5
+
 
 class NightWorker:
     """The handler of the function behind the hourly schedule."""
@@ -133,25 +135,31 @@ class NightWorker:
     def _work(self, pace: Pace) -> tuple[dict[str, int], bool]:
         """Run waiting nightly runs; count those that are done, deferred ("later") and failed.
 
-        True beside the counts if no more wait, as far as one sees.
+        True beside the counts if no more wait, as far as one sees. What this call has no time for
+        is held until its end: given back at once, others with as little time would take it in
+        turn, until it is a dead letter.
         """
-        queue = self._runtime.home.nights
+        queue, held = self._runtime.home.nights, list[str]()
         told = {"done": 0, "later": 0, "failed": 0}
-        while pace.seconds_left() > LEAST_SECONDS:
+        is_empty = False
+        while not is_empty and pace.seconds_left() > LEAST_SECONDS:
             delivery = queue.receive(
                 visibility_seconds=VISIBILITY_SECONDS, wait_seconds=_WAIT_SECONDS
             )
             if delivery is None:
-                return told, True
-            if pace.seconds_left() < min(LEAST_SECONDS * 2 ** (delivery.count - 1), MOST_SECONDS):
-                queue.continue_later(delivery.receipt, 0)
-                return told, False
-            self._lambda_log.set_context()
-            ended = self._ended(delivery, pace)
-            told[ended] += 1
-            if ended == "done":
-                queue.acknowledge(delivery.receipt)
-        return told, False
+                is_empty = True
+            elif pace.seconds_left() < min(LEAST_SECONDS * 2 ** (delivery.count - 1), MOST_SECONDS):
+                held.append(delivery.receipt)
+            else:
+                self._lambda_log.set_context()
+                ended = self._ended(delivery, pace)
+                told[ended] += 1
+                if ended == "done":
+                    queue.acknowledge(delivery.receipt)
+        for receipt in held:
+            # Those who were called with this one end with it; who follows them has the time.
+            queue.continue_later(receipt, 0 if is_empty else _GIVEN_BACK_SECONDS)
+        return told, is_empty and not held
 
     def _ended(self, delivery: Delivery, pace: Pace) -> str:
         """Run one nightly run and return its outcome; catches every error of the run."""
