@@ -48,6 +48,21 @@ class Raced:
         return found
 
 
+class Behind:
+    """Due items as an index lists them that has the old time of one that was put off."""
+
+    def __init__(self, due: Any, item_id: str) -> None:
+        self._due = due
+        self._item_id = item_id
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._due, name)
+
+    def list_due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
+        found: tuple[DueItem, ...] = self._due.list_due(now, limit)
+        return tuple(sorted(found, key=lambda item: item.id != self._item_id))
+
+
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
     house = House(sqlite, tmp_path)
@@ -165,6 +180,17 @@ def test_what_was_cancelled_or_put_off_after_the_sweep_looked_is_not_started(hou
     house.clock.advance(20)
     assert (work_beats(house), lose(house.home.turns)) == (1, 1), "put off by 20 seconds"
     assert house.home.due.get(items[1].id) is not None
+
+
+def test_what_was_put_off_by_seconds_starts_then_though_the_index_is_behind(house: House) -> None:
+    off, due = due_later(house, 0), due_later(house, 1)
+    house.home.due.put(off.replaced(at=off.at + timedelta(seconds=30)))
+    house.home.due.put(due)
+    home = replace(house.home, due=Behind(house.home.due, off.id))
+    swept = run_autonomy_sweep(replace(house.runtime, home=home))
+    assert (swept.admitted, swept.queued, lose(house.home.turns)) == (1, 1, 1)
+    house.clock.advance(30)
+    assert (work_beats(house), lose(house.home.turns)) == (1, 1)
 
 
 def test_the_heartbeats_of_many_agents_are_queued_by_parts_side_by_side(house: House) -> None:

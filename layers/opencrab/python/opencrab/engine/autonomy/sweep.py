@@ -152,7 +152,8 @@ def _admit_due_items(runtime: Runtime, swept: SweepResult, each: Each) -> Genera
     found = runtime.home.due.list_due(now + _SWEEPS, _BATCH)
     due = [item for item in found if item.at <= now]
     swept.admitted += sum(each(partial(admit_or_drop_due_item, runtime), due))
-    others = list(found[len(due) :])
+    # An index that is behind lists an item that was put off before those that are due.
+    others = [item for item in found if item.at > now]
     if len(found) == _BATCH:
         yield
         tried = {item.id for item in due}
