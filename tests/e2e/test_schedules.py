@@ -23,6 +23,7 @@ from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.scenarios import TEXT
 from tests.e2e.house import START, House
 from tests.e2e.talking import gathered, session_of, turns_of
@@ -103,6 +104,23 @@ def test_a_schedule_starts_at_its_second_between_two_sweeps_unless_it_was_change
     assert start_queued(house, 29) == 1
     house.home.switches.set("crab", frozen=True)
     assert (start_queued(house, 1), len(woken(house))) == (1, 1)
+
+
+def test_a_message_comes_to_an_end_though_the_sweep_begins_its_schedule_first_each_minute(
+    house: House,
+) -> None:
+    kept(house, when="@every 1m")
+    house.later(10)
+    counts = list[int]()
+    for _ in range(6):
+        house.later(50 if not counts else 60)
+        found = house.home.beats.receive(visibility_seconds=60, wait_seconds=0)
+        counts.append(0 if found is None else found.count)
+        if found is not None:
+            outcome = decide_queued_heartbeat(house.runtime, found)
+            if outcome is MessageOutcome.FINISHED:
+                house.home.beats.acknowledge(found.receipt)
+    assert (counts, stored(house).fired) == ([1, 2, 3, 0, 0, 0], 6)
 
 
 def test_after_an_outage_one_time_is_caught_up_with_and_the_others_are_skipped(

@@ -46,6 +46,12 @@ AHEAD = timedelta(seconds=60)
 _AT_ONCE = 100
 """Overdue heartbeats that one sweep decides itself; the others go through the queue."""
 
+_MOST_EARLY = 2
+"""How often a message of the sweep may come early; the next sweep sends another.
+
+What is due each minute may have begun with the sweep each time, and the message never ended.
+"""
+
 _PAGE = 1_000
 _MOST = 100_000
 _LOG_PAGE = 100
@@ -155,6 +161,8 @@ def decide_queued_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutc
         told = HeartbeatMessage.from_stored(delivery.body)
     except UnreadableValue:
         early = _start_queued_work(runtime, delivery)
+        if early is not None and delivery.count > _MOST_EARLY:
+            return MessageOutcome.FINISHED
         if early is not None:
             return _later_if_soon(runtime, delivery, early)
         reason = "malformed heartbeat message"
