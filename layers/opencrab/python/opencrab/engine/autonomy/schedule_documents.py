@@ -22,11 +22,16 @@ SCHEDULES_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class StartedSchedules:
-    """How many schedules a sweep started, the keys of all it tried to, and what is due soon."""
+    """How many schedules a sweep started, the keys of all it tried to, and all that it found."""
 
     begun: int
     tried: frozenset[tuple[str, str, str]]
-    ahead: tuple[Document, ...] = ()
+    found: tuple[Document, ...] = ()
+
+    @property
+    def ahead(self) -> tuple[Document, ...]:
+        """What is due soon. An index that is behind may list it before what is due."""
+        return tuple(fact for fact in self.found if fact.key not in self.tried)
 
 
 def schedule_document(schedule: Schedule, stored: Document | None = None) -> Document:

@@ -187,9 +187,7 @@ def sweep_schedules(runtime: Runtime, *, ahead: timedelta = timedelta()) -> Star
     due = [fact for fact in found if fact.due_at is not None and fact.due_at <= now]
     frozen = runtime.home.switches.all_frozen() if due else ()
     begun = sum(_fire_schedule(runtime, fact, frozen) for fact in due)
-    tried = frozenset(fact.key for fact in due)
-    # An index that is behind lists one that has just begun, and is due again, before those due.
-    return StartedSchedules(begun, tried, tuple(fact for fact in found if fact.key not in tried))
+    return StartedSchedules(begun, frozenset(fact.key for fact in due), found)
 
 
 def start_due_schedule(runtime: Runtime, fact: Document) -> bool:
