@@ -1,15 +1,33 @@
 """Nightfall: who is told that a day is over, how often, and what it costs."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.learning.change import ADJUSTMENT
+from opencrab.domain.learning.evidence import EVIDENCE
 from opencrab.domain.learning.review_period import NIGHT
+from opencrab.domain.skills.skill import SKILL
 from opencrab.engine.learning.nightly.run import review_agent_now, run_nightly_review
 from opencrab.engine.learning.nightly.schedule import send_nightly_learning_reviews
 from opencrab.engine.turn.run import Pace
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.e2e.house import House
-from tests.e2e.nights import QUIET, active, bodies, breaking, drain, learner, told
+from tests.e2e.nights import (
+    APPLY,
+    QUIET,
+    active,
+    bodies,
+    breaking,
+    drain,
+    learner,
+    learnt,
+    lived,
+    mind,
+    told,
+)
 
 
 def test_nights_fall_once_for_those_who_were_active_and_cost_the_others_nothing(
@@ -71,3 +89,41 @@ def test_what_cannot_be_looked_at_harms_nobody(home: House) -> None:
         home.runtime, Delivery("", "", "r", 1), Pace(stopping=lambda: True)
     )
     assert given_back is MessageOutcome.CONTINUE
+
+
+@pytest.mark.parametrize("place", range(1, 7))
+def test_two_functions_at_one_night_of_an_agent_come_to_the_same(house: House, place: int) -> None:
+    """The queue of nights may deliver a message twice, to functions that run side by side."""
+    for agent_id in ("calm", "crab"):
+        learner(house, agent_id, **APPLY)
+        for name in ("good", "bad"):
+            learnt(house, name, agent_id)
+        one: dict[str, Any] = {"agent_id": agent_id}
+        lived(house, 30, good=True, model="cheap", given=("good",), held=("bad",), **one)
+        lived(house, 30, good=False, held=("good",), given=("bad",), **one)
+    house.clock.advance(86_400)
+    review_agent_now(house.runtime, "calm", "daily")
+    facts: Any = house.runtime.home.facts
+    commits = list[int]()
+
+    class Joined:
+        """Documents; before one of its writes another function reviews the same night."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(facts, name)
+
+        def commit(self, *given: Any, **named: Any) -> None:
+            commits.append(1)
+            if len(commits) == place:
+                review_agent_now(house.runtime, "crab", "daily")
+            facts.commit(*given, **named)
+
+    joined: Any = Joined()
+    runtime = replace(house.runtime, home=replace(house.runtime.home, facts=joined))
+    review_agent_now(runtime, "crab", "daily")
+    assert len(commits) >= place
+    for kind in (ADJUSTMENT, EVIDENCE, SKILL):
+        crab, calm = (runtime.home.facts.page(each, kind, limit=100) for each in ("crab", "calm"))
+        assert [(one.id, one.body) for one in crab] == [(one.id, one.body) for one in calm]
+    assert mind(house, "crab") == mind(house, "calm")
+    assert told(house, "2026-01-05") == told(house, "2026-01-05", "calm").replace("calm", "crab")

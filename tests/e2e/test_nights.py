@@ -298,41 +298,6 @@ def test_a_night_that_fails_at_any_write_comes_to_the_same_when_it_is_repeated(
     assert told(home, "2026-01-05") == told(home, "2026-01-05", "calm").replace("calm", "crab")
 
 
-@pytest.mark.parametrize("place", range(1, 7))
-def test_two_functions_at_one_night_of_an_agent_come_to_the_same(house: House, place: int) -> None:
-    """The queue of nights may deliver a message twice, to functions that run side by side."""
-    for agent_id in ("calm", "crab"):
-        learner(house, agent_id, **APPLY)
-        for name in ("good", "bad"):
-            learnt(house, name, agent_id)
-        one: dict[str, Any] = {"agent_id": agent_id}
-        lived(house, 30, good=True, model="cheap", given=("good",), held=("bad",), **one)
-        lived(house, 30, good=False, held=("good",), given=("bad",), **one)
-    house.clock.advance(86_400)
-    review_agent_now(house.runtime, "calm", "daily")
-    facts: Any = house.runtime.home.facts
-    commits = list[int]()
-
-    class Joined:
-        """Documents; before one of its writes another function reviews the same night."""
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(facts, name)
-
-        def commit(self, *given: Any, **named: Any) -> None:
-            commits.append(1)
-            if len(commits) == place:
-                review_agent_now(house.runtime, "crab", "daily")
-            facts.commit(*given, **named)
-
-    joined: Any = Joined()
-    runtime = replace(house.runtime, home=replace(house.runtime.home, facts=joined))
-    review_agent_now(runtime, "crab", "daily")
-    assert len(commits) >= place
-    assert _kept(house, "crab") == _kept(house, "calm")
-    assert told(house, "2026-01-05") == told(house, "2026-01-05", "calm").replace("calm", "crab")
-
-
 def test_one_model_and_nothing_but_failures_change_nothing(home: House) -> None:
     learner(home, **APPLY)
     home.provider.routing = home.provider.routing.replaced(selectable=("dear",))
