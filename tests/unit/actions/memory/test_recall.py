@@ -74,6 +74,13 @@ def test_several_questions_are_searched_in_one_call(mika: Desk, query: str) -> N
     assert "灯台へ" in texts and "市場で" in texts  # noqa: PT018 - both, in any order
 
 
+def test_of_many_lines_none_is_left_out(mika: Desk) -> None:
+    mika.hear("蟹は市場で買った / crab is sold at the market")
+    query = "\n".join(("alpha", "beta", "beta", "ガンマ", "delta", "epsilon", "蟹 crab"))
+    found = mika.data("search_my_history", query=query)
+    assert [each["id"] for each in found["results"]] == ["s1:1"]
+
+
 def test_a_time_in_a_question_is_on_the_agents_clock(mika: Desk) -> None:
     mika.at = replace(mika.at, reach=replace(mika.at.reach, time_zone="Asia/Tokyo"))
     mika.hear("灯台の話")
