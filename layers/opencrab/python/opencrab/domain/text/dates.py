@@ -72,7 +72,7 @@ def times_named_in_text(
     `now` has a zone. Of a day that does not exist (31 February) its month counts. What is a part of
     one of the `names` is no time (April, 今日子).
     """
-    folded = _folded(text[:_LONGEST])
+    folded = _fold(text[:_LONGEST])
     if not _hint().search(folded):
         return NamedTimes((), text)
     here = ZoneInfo(zone)
@@ -85,13 +85,13 @@ def times_named_in_text(
     return NamedTimes(spans, rest + text[_LONGEST:] if spans else text)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _places_of_names(text: str, names: Iterable[str]) -> Iterator[range]:
     """Yield where a text has one of some names."""
-    for name in filter(None, map(str.strip, map(_folded, names))):
+    for name in filter(None, map(str.strip, map(_fold, names))):
         yield from (range(*match.span()) for match in re.finditer(re.escape(name), text))
 
 
