@@ -8,6 +8,7 @@ import pytest
 from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.memory.search_row import SearchClearance
+from opencrab.domain.text.ranking import MOST_HITS
 from tests.contract.example import NOW
 from tests.contract.searched import Place
 
@@ -48,6 +49,14 @@ def test_a_day_finds_what_was_said_then_without_its_words(
     # Among three, what has words of the question and is only near that day goes first.
     assert limit == 3 or {HARBOUR, WALK} <= set(texts)
     assert "date" in found[0].why
+
+
+def test_busy_days_beside_it_do_not_crowd_out_a_day(place: Place) -> None:
+    place.life.say(HARBOUR, at=THEN, **ELISE)
+    for number in range(MOST_HITS + 10):
+        place.life.say(f"雨{number}x", at=THEN + timedelta(days=2, minutes=number), **KEN)
+    place.index()
+    assert place.find("31 Dec 2025", limit=3)[0] == HARBOUR
 
 
 def test_a_day_is_one_of_the_zone_that_is_given(place: Place) -> None:

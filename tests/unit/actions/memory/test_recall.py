@@ -62,7 +62,7 @@ def test_what_was_said_is_found_with_who_said_it_and_where(
 
 
 @pytest.mark.parametrize(
-    "query", ["どこで蟹を買った?\n誰と灯台に行った?", "Where is crab sold?\n\nWho saw light?\n"]
+    "query", ["どこで蟹を買った?\nx\ny\ny\n誰と灯台?\nz", "Where is crab sold?\n\nWho saw light?\n"]
 )
 def test_several_questions_are_searched_in_one_call(mika: Desk, query: str) -> None:
     for number in range(12):

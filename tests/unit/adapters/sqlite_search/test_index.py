@@ -66,6 +66,12 @@ def test_an_answer_comes_with_what_was_said_around_it_and_why_it_was_found() -> 
     )
 
 
+def test_thousands_of_rows_near_a_day_do_not_crowd_it_out() -> None:
+    later = (line(n, f"x{n}", at=NOW + timedelta(days=2, seconds=n)) for n in range(2, 2_100))
+    index = index_of(line(1, "灯台の光", at=NOW), *later)
+    assert ids(index, f"{NOW:%Y-%m-%d}")[0] == "s1:1"
+
+
 def test_an_inner_voice_between_two_speeches_does_not_part_them() -> None:
     index = index_of(
         line(1, "温泉はどこ?"),

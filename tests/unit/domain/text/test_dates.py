@@ -70,6 +70,12 @@ def _days(text: str, now: datetime = NOW, zone: str = TOKYO) -> list[tuple[str, 
         ("令和5年4月", "2023-04-01", "2023-04-30"),
         ("6月1日から6月3日", "2026-06-01", "2026-06-03"),
         ("今年の話", "2026-01-01", "2026-12-31"),
+        ("2024/٣/٤", "2024-03-04", "2024-03-04"),
+        ("٣ days ago", "2026-11-27", "2026-11-27"),
+        ("३月", "2026-03-01", "2026-03-31"),
+        ("did we meet this may in Kyoto?", "2026-05-01", "2026-05-31"),
+        ("きのう、なにした?", "2026-11-29", "2026-11-29"),
+        ("わたしはきょうなにをした?", "2026-11-30", "2026-11-30"),
     ],
 )
 def test_a_time_is_read_as_it_is_said(text: str, first: str, last: str) -> None:
@@ -86,12 +92,47 @@ def test_a_time_is_read_as_it_is_said(text: str, first: str, last: str) -> None:
         "曜日を教えて",
         "月が綺麗",
         "3日間の旅",
+        "0月",
+        "did someone say this may break the build?",
+        "the plan for next june",
+        "来週の金曜の予定",
+        "来年の5月",
+        "来年の十一月",
+        "来年の11月3日",
+        "今日子は何が好き?",
+        "五月雨",
+        "おべんきょうはすき?",
+        "とうきょうにいく",
+        "きょうだいはいる?",
+        "さっきのうた",
         "",
         "🦀",
     ],
 )
 def test_other_words_name_no_time(text: str) -> None:
     assert times_named_in_text(text, NOW, TOKYO) == ((), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "found"),
+    [
+        ("What did April say?", "April", []),
+        ("What did \uff21PRIL say in June?", "April", [("2026-06-01", "2026-06-30")]),
+        ("What did April say on 3 April?", "April", [("2026-04-03", "2026-04-03")]),
+        ("五月さんは元気?", "五月", []),
+        ("五月さんは五月五日に何をした?", "五月", [("2026-05-05", "2026-05-05")]),
+        ("6月3日の件", "月", [("2026-06-03", "2026-06-03")]),
+        ("昨日", "", [("2026-11-29", "2026-11-29")]),
+    ],
+)
+def test_a_name_is_no_time(text: str, name: str, found: list[tuple[str, str]]) -> None:
+    here = ZoneInfo(TOKYO)
+    spans = times_named_in_text(text, NOW, TOKYO, names=[name]).spans
+    told = [
+        (each.since.astimezone(here), each.until.astimezone(here) - timedelta(days=1))
+        for each in spans
+    ]
+    assert [(f"{first:%Y-%m-%d}", f"{last:%Y-%m-%d}") for first, last in told] == found
 
 
 def test_a_day_is_one_of_the_askers_zone() -> None:
@@ -133,7 +174,7 @@ def test_any_date_is_read_in_every_spelling(day: date) -> None:
         assert _days(text) == [(f"{day:%Y-%m-%d}", f"{day:%Y-%m-%d}")], text
 
 
-@given(st.text(alphabet="年月日週先昨今去前の一二十0123 -/,:aeinlmorstuyMJDF", max_size=60))
+@given(st.text(alphabet="年月日週先昨今去前の一二十0123٣२ -/,:aeinlmorstuyMJDF", max_size=60))
 def test_any_text_is_read_without_an_error(text: str) -> None:
     for span in times_named_in_text(text, NOW, TOKYO).spans:
         assert span.before < span.since < span.until < span.after

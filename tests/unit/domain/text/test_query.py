@@ -1,5 +1,7 @@
 """What of a question is looked for."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,14 @@ def test_what_all_questions_have_is_not_looked_for() -> None:
     assert parse_query_text("When did you go to the hot spring?").terms == ("go", "hot", "spring")
     assert parse_query_text("どこの温泉に行きましたか?").terms[:3] == ("どこ", "この", "の温")
     assert "した" not in parse_query_text("どこの温泉に行きましたか?").terms
+
+
+@pytest.mark.parametrize("text", ["What did June like?", "june", "六月は何が好き?"])
+def test_a_speaker_called_like_a_month_is_who_is_asked_for(text: str) -> None:
+    now = datetime(2026, 11, 30, tzinfo=UTC)
+    asked = parse_query_text(text, ["June", "六月"], now)
+    assert (len(asked.named), asked.times) == (1, ())
+    assert parse_query_text(text, [], now).times
 
 
 def test_but_something_always_is() -> None:

@@ -74,9 +74,10 @@ def opensearch_answering_rows_filter(query: SearchQuery, heard: AbstractSet[str]
     return clauses
 
 
-def opensearch_times_filter(times: tuple[TimeSpan, ...]) -> Clause:
-    """Return a filter for rows of some times, or near them."""
-    spans = (map(search_row_microseconds, (each.before, each.after)) for each in times)
+def opensearch_times_filter(times: tuple[TimeSpan, ...], *, near: bool = True) -> Clause:
+    """Return a filter for rows of some times, or also near them."""
+    ends = ((each.before, each.after) if near else (each.since, each.until) for each in times)
+    spans = (map(search_row_microseconds, each) for each in ends)
     return any_opensearch_filter([{"range": {"at": {"gte": a, "lte": b - 1}}} for a, b in spans])
 
 

@@ -15,7 +15,10 @@ from opencrab.domain.text.query import has_text_time_word
 from opencrab.domain.value import value_with_surrogates_joined
 
 SCHEMA = 1
-"""Of the mapping and of how texts are cut into terms; an index of another one is built anew."""
+"""Of the mapping and of how texts are cut into terms; an index of another one is built anew.
+
+Terms that only come in addition do not change it: rows from before lack them.
+"""
 
 ROW = "row"
 SEEN = "seen"

@@ -1,7 +1,8 @@
 """Search over OpenSearch Serverless: its hits and the newest rows in one order.
 
 One search asks the collection three times: for what there is to know before, for the best hits,
-and for their neighbours. A question that names a time asks twice more, for that time only.
+and for their neighbours. A question that names a time asks twice more, for that time only, and a
+third time if more is near it than one answer holds.
 """
 
 from collections.abc import Iterable, Mapping
@@ -69,7 +70,12 @@ class OpenSearch(OpenSearchIndexing):
             dated = self._client.search(index, _hits_asked(query, sought, before, asked.times))
             look.add(_rows(dated), hits=True, scores=_scores(dated))
         if asked.names_rows:
-            look.add_named(_rows(self._client.search(index, _named_asked(query, asked, before))))
+            named = _rows(self._client.search(index, _named_asked(query, asked, before)))
+            look.add_named(named)
+            if asked.times and len(named) >= MOST_HITS:
+                # What is near does not crowd out the time itself.
+                within = _named_asked(query, asked, before, near=False)
+                look.add_named(_rows(self._client.search(index, within)))
         for _ in range(_LOOKS):
             order = self._looked(index, look)
             if not self._learnt(agent_id, look, order):
@@ -158,11 +164,13 @@ def _hits_asked(
     }
 
 
-def _named_asked(query: SearchQuery, asked: ParsedQuery, before: QueryContext) -> dict[str, Any]:
+def _named_asked(
+    query: SearchQuery, asked: ParsedQuery, before: QueryContext, *, near: bool = True
+) -> dict[str, Any]:
     """Return the search for the newest rows of the times that a question names, or the speakers."""
     limits = opensearch_answering_rows_filter(query, before.heard)
     speakers = {"terms": {"speaker": sorted(map(value_with_surrogates_joined, asked.named))}}
-    limits.append(opensearch_times_filter(asked.times) if asked.times else speakers)
+    limits.append(opensearch_times_filter(asked.times, near=near) if asked.times else speakers)
     return {
         "size": MOST_HITS,
         "query": {"bool": {"filter": limits}},

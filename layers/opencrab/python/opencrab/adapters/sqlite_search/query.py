@@ -36,7 +36,7 @@ from opencrab.domain.text.ranking import (
 )
 from opencrab.ports.memory.search import SearchHit, SearchQuery, memory_search_excerpt_line
 
-_OF_TIMES = " ORDER BY row.at DESC LIMIT 2000"
+_NEWEST = " ORDER BY row.at DESC LIMIT 2000"
 _BY_SPEAKERS = (
     " AND row.speaker IN (SELECT value FROM json_each(:speakers)) ORDER BY row.at DESC LIMIT :most"
 )
@@ -154,11 +154,19 @@ def _named_rows(
         return frozenset()
     of = limits.at_times(asked.times) if asked.times else limits
     speakers = json.dumps([names.find_id(each) for each in sorted(asked.named)])
-    within = ("FALSE", *(f"at >= :since{n} AND at < :until{n}" for n in range(len(asked.times))))
+    spans = (f"at >= :since{n} AND at < :until{n}" for n in range(len(asked.times)))
+    within = f"({' OR '.join(('FALSE', *spans))})"
+    rows = f"SELECT id, speaker, flags, at FROM row WHERE {of.matching_sql}"  # noqa: S608 - values are parameters
+    if asked.times:
+        # What is near may be too many rows: they do not crowd out those of the time itself.
+        rows = (
+            f"SELECT * FROM ({rows} AND {within}{_NEWEST})"  # noqa: S608 - values are parameters
+            f" UNION SELECT * FROM ({rows}{_NEWEST})"
+        )
+    else:
+        rows += _BY_SPEAKERS
     found = connection.execute(
-        f"SELECT id FROM (SELECT id, speaker, flags, at FROM row WHERE {of.matching_sql}"  # noqa: S608 - values are parameters
-        f"{_OF_TIMES if asked.times else _BY_SPEAKERS})"
-        f" ORDER BY ({' OR '.join(within)}) DESC, speaker IN (SELECT value FROM"
+        f"SELECT id FROM ({rows}) ORDER BY {within} DESC, speaker IN (SELECT value FROM"  # noqa: S608 - values are parameters
         f" json_each(:speakers)) DESC, flags & {TIMED} DESC, at DESC LIMIT :most",
         {**of.values, "speakers": speakers, "most": most},
     )

@@ -7,7 +7,7 @@ of milliseconds to load.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from typing import NamedTuple
@@ -64,21 +64,35 @@ class _Days(NamedTuple):
     end_at: int
 
 
-def times_named_in_text(text: str, now: datetime, zone: str = "UTC") -> NamedTimes:
+def times_named_in_text(
+    text: str, now: datetime, zone: str = "UTC", *, names: Iterable[str] = ()
+) -> NamedTimes:
     """Return the times that a question names, on the clock of a time zone.
 
-    `now` has a zone. Of a day that does not exist (31 February) its month counts.
+    `now` has a zone. Of a day that does not exist (31 February) its month counts. What is a part of
+    one of the `names` is no time (April, 今日子).
     """
-    folded = unicodedata.normalize("NFKC", text[:_LONGEST]).casefold()
+    folded = _fold(text[:_LONGEST])
     if not _hint().search(folded):
         return NamedTimes((), text)
     here = ZoneInfo(zone)
-    found = _days_named(folded, now.astimezone(here).date())
+    called = tuple(_places_of_names(folded, names))
+    found = _days_named(folded, now.astimezone(here).date(), called)
     rest = folded
     for each in found:
         rest = f"{rest[: each.start_at]}{' ' * (each.end_at - each.start_at)}{rest[each.end_at :]}"
     spans = tuple(_span(each, here) for each in _join_ranges(folded, found)[:MOST_SPANS])
     return NamedTimes(spans, rest + text[_LONGEST:] if spans else text)
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _places_of_names(text: str, names: Iterable[str]) -> Iterator[range]:
+    """Yield where a text has one of some names."""
+    for name in filter(None, map(str.strip, map(_fold, names))):
+        yield from (range(*match.span()) for match in re.finditer(re.escape(name), text))
 
 
 def _span(days: _Days, here: ZoneInfo) -> TimeSpan:
@@ -100,13 +114,15 @@ def _join_ranges(text: str, found: list[_Days]) -> list[_Days]:
     return joined
 
 
-def _days_named(text: str, today: date) -> list[_Days]:
+def _days_named(text: str, today: date, called: tuple[range, ...]) -> list[_Days]:
     """Return what each pattern finds, in the order of the text; the earlier pattern wins."""
     found, taken = list[_Days](), list[range]()
     for pattern, days in _patterns():
         for match in pattern.finditer(text):
             place = range(*match.span())
             if any(place.start < each.stop and each.start < place.stop for each in taken):
+                continue
+            if any(name.start <= place.start and place.stop <= name.stop for name in called):
                 continue
             try:
                 first, end = days(match, today)
@@ -147,18 +163,18 @@ def _calendar(match: re.Match[str], today: date) -> tuple[date, date]:
     """Read a year, month and day, of which some are missing."""
     told = match.groupdict()
     year = _year_told(told, today)
-    month = _month_number(told["month"]) if told.get("month") else 0
-    day = _number(told["day"]) if told.get("day") else 0
-    if not month:
+    month = _month_number(told["month"]) if told.get("month") else None
+    day = _number(told["day"]) if told.get("day") else None
+    if month is None:
         return _year(year or today.year)
     if year:
-        return _day(date(year, month, day)) if day else _month(year, month)
+        return _month(year, month) if day is None else _day(date(year, month, day))
     for past in range(9):  # 29 February comes every four years, or every eight.
         try:
             days = (
-                _day(date(today.year - past, month, day))
-                if day
-                else _month(today.year - past, month)
+                _month(today.year - past, month)
+                if day is None
+                else _day(date(today.year - past, month, day))
             )
         except ValueError:
             continue
@@ -192,8 +208,8 @@ def _month_number(said: str) -> int:
 
 
 def _number(said: str) -> int:
-    """Read digits, an English number up to twelve, or a Japanese one up to 99."""
-    if said.isdigit() and said.isascii():
+    """Read digits of any script, an English number up to twelve, or a Japanese one up to 99."""
+    if said.isdecimal():
         return int(said)
     if said.isascii():
         return max(_ENGLISH_NUMBERS.index(said), 1)
@@ -287,6 +303,16 @@ _JAPANESE_YEAR = (
     rf"(?:{_YEAR}年|令和(?P<reiwa>元|\d{{1,2}})年|(?P<relative>去年|昨年|一昨年|おととし|今年)の?)"
 )
 _JAPANESE_MONTH = r"(?P<month>\d{1,2}|十[一二]?|[一二三四五六七八九])月"
+_NOT_TO_COME = r"(?<!来週)(?<!来週の)(?<!来年)(?<!来年の)"
+"""Before a weekday or a month: what is said of one to come was said at any time."""
+
+_ALONE = r"(?:(?<![ぁ-ゖ])|(?<=[はがもにでねよ]))"
+"""Before a word in hiragana: it is no part of another one, such as べんきょう or とうきょう."""
+
+_NO_VERB = (
+    r"(?!this\s+may\s+(?!(?:in|at|on|for|to|with|about|and|or|when|what|who|did|was|were)\b)\w)"
+)
+"""Before a month: not as in `this may be wrong`."""
 
 
 @cache
@@ -304,10 +330,15 @@ def _all_patterns() -> Iterator[tuple[str, _Reader]]:
     yield rf"\b{_ENGLISH_MONTH}{year}", _calendar
     # `may` and `march` are words too: they are months after these only.
     spoken = r"(?:in|during|since|until|by|of|last|this|early|late|mid)[\s-]+"
-    yield rf"\b{spoken}{_ENGLISH_MONTH}(?!\s+(?:i|you|we|he|she|they)\b)", _calendar
-    yield rf"\b(?!may\b|mar\b|march\b|sat\b|sun\b|dec\b|jan\b){_ENGLISH_MONTH}", _calendar
-    yield rf"(?:{_JAPANESE_YEAR}\s*)?{_JAPANESE_MONTH}\s*(?P<day>{_NUMBER})日", _calendar
-    yield rf"(?:{_JAPANESE_YEAR}\s*)?{_JAPANESE_MONTH}(?!間)", _calendar
+    yield (
+        rf"\b{_NO_VERB}{spoken}{_ENGLISH_MONTH}(?!\s+(?:i|you|we|he|she|they)\b)",
+        _calendar,
+    )
+    no_word = r"(?<!next )(?!may\b|mar\b|march\b|sat\b|sun\b|dec\b|jan\b)"
+    yield rf"\b{no_word}{_ENGLISH_MONTH}", _calendar
+    japanese = rf"{_NOT_TO_COME}(?<![\d十])(?:{_JAPANESE_YEAR}\s*)?{_JAPANESE_MONTH}"
+    yield rf"{japanese}\s*(?P<day>{_NUMBER})日", _calendar
+    yield rf"{japanese}(?![間雨])", _calendar
     yield rf"(?P<which>先々月|先月|今月)の?(?P<day>{_NUMBER})日(?![間前])", _month_day
     english = rf"{_NUMBER}|{'|'.join(_ENGLISH_NUMBERS)}"
     yield rf"\b(?P<number>{english})\s+(?P<unit>days?|weeks?|months?|years?)\s+ago\b", _ago
@@ -316,7 +347,7 @@ def _all_patterns() -> Iterator[tuple[str, _Reader]]:
         _ago,
     )
     yield rf"(?P<week>先々週|先週|今週|この前|前)の?(?P<weekday>[{_KANJI_WEEKDAYS}])曜", _weekday
-    yield rf"(?P<weekday>[{_KANJI_WEEKDAYS}])曜", _weekday
+    yield rf"{_NOT_TO_COME}(?P<weekday>[{_KANJI_WEEKDAYS}])曜", _weekday
     yield rf"\b(?P<week>last|previous)\s+{_ENGLISH_WEEKDAY}", _weekday
     yield rf"\b(?:on|this)\s+{_ENGLISH_WEEKDAY}", _weekday
     yield r"\b(?P<which>last|this|over the|on the|the)\s+weekend\b", _weekend
@@ -324,9 +355,19 @@ def _all_patterns() -> Iterator[tuple[str, _Reader]]:
     words = sorted({**_DAYS_AGO, **_WEEKS_AGO, **_MONTHS_AGO, **_YEARS_AGO}, key=len, reverse=True)
     spaced = "|".join(each.replace(" ", r"\s+") for each in words if each.isascii())
     yield rf"\b(?:{spaced})\b", _relative
-    yield "|".join(each for each in words if not each.isascii()), _relative
+    yield "|".join(map(_japanese_word, (each for each in words if not each.isascii()))), _relative
     yield rf"\b(?:in|during|of|since|until|by|year)\s+{_YEAR}\b", _calendar
     yield rf"{_JAPANESE_YEAR}", _calendar
+
+
+def _japanese_word(word: str) -> str:
+    """Return a pattern for a word where it is not the beginning or end of another one."""
+    if word == "今日":
+        return "今日(?!子)"
+    if not "ぁ" <= word[0] <= "ゖ":
+        return word
+    longer = "(?!だい|しつ|いく|かい|と)" if word == "きょう" else ""
+    return f"{_ALONE}{word}{longer}"
 
 
 @cache

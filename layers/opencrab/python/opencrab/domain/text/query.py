@@ -78,7 +78,7 @@ def parse_query_text(
     distinct = tuple(dict.fromkeys(index_terms_of_text(text)))
     names = speakers_named_in_text(text, speakers)
     called = frozenset[str]().union(*map(_terms_of_name, names))
-    times, rest = _times(text, now, zone) if now is not None else ((), text)
+    times, rest = _times(text, now, zone, names) if now is not None else ((), text)
     left = distinct if not times else tuple(dict.fromkeys(index_terms_of_text(rest)))
     tells = any(_tells_beside(called, term) for term in left)
     if not any(_tells_beside(called, term) for term in distinct):
@@ -97,10 +97,10 @@ def parse_query_text(
     )
 
 
-def _times(text: str, now: datetime, zone: str) -> "NamedTimes":
+def _times(text: str, now: datetime, zone: str, names: Iterable[str]) -> "NamedTimes":
     from opencrab.domain.text.dates import times_named_in_text  # noqa: PLC0415 - the first question
 
-    return times_named_in_text(text, now, zone)
+    return times_named_in_text(text, now, zone, names=names)
 
 
 def speakers_named_in_text(text: str, speakers: Iterable[str]) -> frozenset[str]:

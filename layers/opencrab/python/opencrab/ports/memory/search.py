@@ -11,7 +11,10 @@ from opencrab.ports.conversation.feed import FeedEntry
 
 MOST_FOUND = 50
 MOST_QUESTIONS = 4
-"""The most questions of one query, one a line; each is a search of its own."""
+"""The most questions of one query, one a line; each is a search of its own.
+
+Of a longer text all further lines belong to the last question.
+"""
 
 _RANK_CONSTANT = 60
 EXCERPT_CHARACTERS = 300
@@ -137,17 +140,19 @@ class Search(Protocol):
 def search_each_question(
     search: Search, agent_id: str, query: SearchQuery
 ) -> tuple[SearchHit, ...]:
-    """Search for each line of a query, at most MOST_QUESTIONS of them, and return one list.
+    """Search for each line of a query, at most MOST_QUESTIONS times, and return one list.
 
     What several questions find comes first: reciprocal rank fusion, as in Cormack, Clarke and
     Büttcher, "Reciprocal Rank Fusion outperforms Condorcet", SIGIR 2009. A query of one line is
     searched as it is.
     """
-    questions = [each for each in query.text.splitlines() if each.strip()]
+    lines = [each for each in dict.fromkeys(query.text.splitlines()) if each.strip()]
+    first, further = lines[: MOST_QUESTIONS - 1], lines[MOST_QUESTIONS - 1 :]
+    questions = [*first, "\n".join(further)] if further else first
     if len(questions) < 2:  # noqa: PLR2004 - one is no list
         return search.search(agent_id, query)
     scores, hits = dict[str, float](), dict[str, SearchHit]()
-    for question in dict.fromkeys(questions[:MOST_QUESTIONS]):
+    for question in questions:
         for rank, hit in enumerate(search.search(agent_id, replace(query, text=question)), 1):
             key = hit.row.id
             scores[key] = scores.get(key, 0.0) + 1 / (_RANK_CONSTANT + rank)
