@@ -206,7 +206,8 @@ def test_a_rolling_deployment_back_and_again_loses_nothing(stack: Stack, tmp_pat
     deployment.bring([*deployment.first, *deployment.others], is_next=False)
     assert load.problems == []
     assert {status for (what, status) in load.statuses if what == "read"} == {200}
-    assert load.statuses["read", 200] > 40
+    # The seven states of the deployment are all read in; how often depends on the machine.
+    assert load.statuses["read", 200] >= 7
     said = Counter[str]()
     for session in sessions:
         page = stack.told("GET", f"/sessions/{session}/messages?limit=200")["items"]
