@@ -23,6 +23,9 @@ PATIENCE = 60.0
 
 _PAUSE = threading.Event()
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+_MOVED = {"stale element reference", "element click intercepted"}
+"""What a click answers when its element was drawn anew or moved while it was made."""
+
 _STANDS_STILL = """
 const place = () => JSON.stringify(document.querySelector(arguments[0])?.getBoundingClientRect());
 const before = place();
@@ -81,9 +84,10 @@ class Browser:
         return str(found[_ELEMENT])
 
     def click(self, selector: str) -> None:
-        """Click an element, once it can be seen and stands still; again if it was drawn anew.
+        """Click an element, once it can be seen and stands still; again if it was drawn or moved.
 
-        What loads above an element moves it between looking for its place and the click.
+        What loads above an element moves it between looking for its place and the click, so that
+        another one, or none, is at that place. What always lies under another is never clicked.
         """
         for tries_left in (2, 1, 0):
             found = self.shown(selector)
@@ -92,7 +96,7 @@ class Browser:
             value = answer.json()["value"]
             if answer.status_code == HTTPStatus.OK:
                 return
-            assert value["error"] == "stale element reference", value
+            assert value["error"] in _MOVED, value
             assert tries_left, value
 
     def type(self, selector: str, text: str) -> None:
