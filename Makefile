@@ -66,7 +66,7 @@ check: .venv/.dev .node/.ready ## Check format, lint, types and architecture
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/python -m tests.page_types
+	@[ -n "$(TESTS_FOLLOW)" ] || $(BIN)/python -m tests.page_types
 	@$(BIN)/lint-imports
 	@[ -n "$(TESTS_FOLLOW)" ] || $(BIN)/python -m pytest -q tests/architecture
 

@@ -41,6 +41,7 @@ SAMPLED = (
     "slugs that a tainted turn writes",
     "kills of forgetting after every write",
     "questions of all retrieval sets, and those that take minutes",
+    "the whole stack's life in the emulator, with make test-deployed",
 )
 """What is tried at some places in `make test`, and at every place in `make soak`."""
 

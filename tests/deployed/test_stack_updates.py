@@ -17,9 +17,16 @@ from tests.deployed import stack as sam
 from tests.deployed.emulator import Emulator, rest
 from tests.deployed.stack import NAME, Stack
 from tests.discord.fake import FakeDiscord
+from tests.soak import SOAK
 
 pytest_plugins = ["tests.deployed.fixture"]
-pytestmark = [pytest.mark.deployed, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.deployed,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(
+        not SOAK, reason="four minutes and more: `OPENCRAB_SOAK=1 make test-deployed` does it"
+    ),
+]
 
 ALWAYS = {
     *("agent-turn", "compaction", "delivery", "heartbeat", "meta-analysis"),
