@@ -10,28 +10,27 @@ TIMES = 10
 COUNTS: dict[str, tuple[int, int]] = {
     "examples of a property": (100, 1_000),
     "requests of schemathesis for each operation": (8, 100),
-    "random schedules of the crash explorer": (200, 4_000),
+    "random schedules of the crash explorer": (400, 4_000),
     "random schedules of the crash explorer on AWS": (6, 300),
     "hostile questions to a limited search": (1_500, 100_000),
     "sequences of paths in a workspace": (300, 100_000),
     "seeds of ten strange paths each": (2_000, 20_000),
     "kills of a whole installation under load": (6, 200),
     "kills of answers that are aborted as they stream": (3, 50),
-    "kills of who publishes snapshots": (8, 40),
+    "kills of who publishes snapshots": (20, 40),
     "notes": (40, 1_000),
     "rulings on what an agent may do": (150, 2_000),
     "lessons and skills": (60, 1_000),
     "strange addresses": (200, 5_000),
-    "text fields of actions": (6, 130),
+    "text fields of actions": (10, 130),
     "random actions with keys": (10_000, 100_000),
     "worlds in which an agent learns": (1, 4),
-    "lines of a session that a small real model summarises": (8, 64),
+    "lines of a session that a small real model summarises": (16, 64),
 }
 """What is counted: the share, and the whole."""
 
 SAMPLED = (
     "tests of the engine in the home on AWS, too",
-    "kills at every point of every scenario",
     "kills around every action and compaction, before and after each call",
     "kills of a task at every step, in both homes",
     "calls at which a publisher of an index dies, half of them before and half after",

@@ -30,7 +30,7 @@ from tests.searching import searching
 from tests.soak import SOAK
 from tests.world.reference import ReferenceWorld, settle
 
-SHARE = 2
+SHARE = 4
 IN_ERRANDS = {"plan_goal", "finish_task", "fail_task", "report", "use_action"}
 """They need a goal, and `test_errand` kills around them; the last one only wraps others."""
 

@@ -16,7 +16,7 @@ from tests.e2e.discord_ends import Scene
 from tests.e2e.discord_plays import AT_A_POINT, HTTP, SCENES, Stage
 from tests.soak import SOAK
 
-SHARE, LONG_SHARE = 10, 2
+SHARE, LONG_SHARE = 20, 3
 """Plays of each scene, and of one that takes long, for those who do not ask for everything."""
 
 

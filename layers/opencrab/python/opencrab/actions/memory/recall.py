@@ -125,7 +125,7 @@ def _foreign_words_may_not_forget(_arguments: ForgetMemory, context: ActionConte
     spills=False,
 )
 def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> ActionResult:
-    """Search the past and your memories. Pass whole questions, one a line, in their language."""
+    """Search past and memories. Pass whole questions in the conversation's language, one a line."""
     if not arguments.query.strip():
         raise Invalid("query is blank", field="query", cure="give the words to search for")
     query = _query(arguments, context)

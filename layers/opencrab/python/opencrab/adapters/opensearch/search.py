@@ -60,8 +60,8 @@ class OpenSearch(OpenSearchIndexing):
         before = read_opensearch_query_context(
             self._client, index, self._past, agent_id, query, now=now
         )
-        since = None if query.only_words else now
-        asked = parse_query_text(query.text, before.speakers, since, query.zone)
+        seen_from = None if query.only_words else now
+        asked = parse_query_text(query.text, before.speakers, seen_from, query.zone)
         sought = tuple(dict.fromkeys(map(plain_opensearch_term, asked.terms)))
         look = RowPool(query, asked, sought, before, now)
         hits = self._client.search(index, _hits_asked(query, sought, before))
