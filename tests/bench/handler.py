@@ -45,7 +45,10 @@ ROUNDS = 5
 HISTORY = 10
 CALLS = 300
 MOTO: Any = {"core": {"mock_credentials": False, "reset_boto3_session": False}}
-_TOKEN = re.compile(rb'"ClientRequestToken": ?"[^"]*"')
+_MADE_UP = re.compile(
+    rb'"ClientRequestToken": ?"[^"]*"|(?<="S": ")(LEASE#)?([0-9a-f]{8}){1,2}(?=")'
+)
+"""The token of a transaction, and names of slices of the budget and who holds them: always new."""
 
 
 class Lambda:
@@ -141,6 +144,10 @@ class Replayed(Configured):
         client.meta.events.register("before-send", self._tape.answer)
         return client
 
+    def bucket(self, purpose: str = "data") -> str:
+        """The bucket that is there since the recording."""
+        return f"opencrab-{self.stage}-{purpose}"
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -174,21 +181,21 @@ def counted() -> Counted:
         return _recorded(tape, clock, models, WARM_UP + 1)[1]
 
 
-def figures(directory: Path, model_url: str, rounds: int = ROUNDS) -> Figures:
+def figures(directory: Path, model_url: str, rounds: int = ROUNDS, turns: int = TURNS) -> Figures:
     """Both homes in turn, so that a busy machine disturbs both alike; the median pair of rounds."""
     http = new_client()
     models = ProviderModels(lambda: models_at(model_url), lambda: HttpxTransport(http))
     tape = Tape()
     pairs: list[tuple[float, float]] = []
     with mock_aws(config=MOTO):
-        opened, one = _recorded(tape, FakeClock(START), models, TURNS)
+        opened, one = _recorded(tape, FakeClock(START), models, turns)
         # What the recording left behind is none of the collector's business.
         gc.collect()
         gc.freeze()
         for number in range(rounds):
-            local = _on_sqlite(directory / str(number), models)
+            local = _on_sqlite(directory / str(number), models, turns)
             again = FakeClock(START)
-            deployed = _on_aws(Replayed(again, tape, opened.stage), again, models, TURNS, logs=[])
+            deployed = _on_aws(Replayed(again, tape, opened.stage), again, models, turns, logs=[])
             tape.rewind()
             pairs.append((statistics.median(local), statistics.median(deployed)))
         gc.unfreeze()
@@ -239,14 +246,14 @@ def _on_aws(
     return taken[WARM_UP:]
 
 
-def _on_sqlite(directory: Path, models: Models) -> list[float]:
+def _on_sqlite(directory: Path, models: Models, turns: int) -> list[float]:
     """What the same turns take on the local home."""
     clock = FakeClock(START)
     files, blobs = LocalFiles(directory), LocalBlobs(directory)
     home, database = open_sqlite_home(directory, clock, files=files, blobs=blobs)
     runtime = runtime_with(home, clock, models)
     with _journal() as (lambda_log, _):
-        taken = list(_turns(World(runtime), Worker(runtime, lambda_log), clock, TURNS))
+        taken = list(_turns(World(runtime), Worker(runtime, lambda_log), clock, turns))
     database.close()
     return taken[WARM_UP:]
 
@@ -302,9 +309,9 @@ def _journal() -> Iterator[tuple[LambdaLog, StringIO]]:
 
 
 def _plain(body: Any) -> bytes:
-    """A request's body without the token that botocore makes up for each transaction."""
+    """A request's body without what is made up anew for each."""
     content = body.read() if hasattr(body, "read") else body or b""
     if hasattr(body, "seek"):
         body.seek(0)
     raw = content.encode() if isinstance(content, str) else bytes(content)
-    return _TOKEN.sub(b"", raw)
+    return _MADE_UP.sub(b"", raw)

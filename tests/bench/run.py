@@ -341,20 +341,26 @@ def on_aws(directory: Path, before: str) -> str:
     )
 
 
+def _told(found: list[Row]) -> list[Row]:
+    """Show figures as soon as they are there: what fails later does not take them with it."""
+    sys.stderr.write(f"{rows.lines(found)}\n")
+    return found
+
+
 def main() -> None:
     """Measure everything; `--print` leaves the page as it is."""
     before = sections.PAGE.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        whole = product.rows(folder)
-        parts = of_engine(folder / "engine-parts") + of_models() + of_search(folder)
-        parts += as_process(folder)
+        whole = _told(product.rows(folder))
+        parts = _told(of_engine(folder / "engine-parts") + of_models() + of_search(folder))
+        parts += _told(as_process(folder))
         text = _HEAD.format(
             python=platform.python_version(),
             system=f"{platform.system()} {platform.machine()}",
             product=rows.HEAD + rows.lines(whole),
             parts=rows.HEAD + rows.lines(parts),
-            autonomy=rows.HEAD + rows.lines(of_autonomy(folder / "autonomy")),
+            autonomy=rows.HEAD + rows.lines(_told(of_autonomy(folder / "autonomy"))),
         )
         text += _STREAMING.format(runs=streaming.RUNS, streaming=streaming.table(folder))
         text += on_aws(folder / "aws", before)
