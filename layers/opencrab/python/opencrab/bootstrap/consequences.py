@@ -4,11 +4,17 @@ They are called in this order, each only for turns that have one of its traits. 
 since they record what the others write.
 """
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opencrab.engine.consequence import Consequences, TurnTrait
 from opencrab.engine.consequence import consequence_in_module as lazily
 from opencrab.engine.runtime import Runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opencrab.ports.access.secrets import Secrets
+    from opencrab.settings import Settings
 
 ANY: Final = TurnTrait.ANY
 BUSY: Final = TurnTrait.BUSY
@@ -46,3 +52,23 @@ CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     ),
     (lazily("learning.signals", "SignalsConsequence"), {ANY}),
 )
+
+
+def configured_consequences(
+    configured: "Settings",
+    load: "Callable[..., Settings]",
+    secrets: "Secrets",
+    *,
+    background: bool,
+) -> Consequences[Runtime, Any]:
+    """Return the consequences of turns; where there is an endpoint for telemetry, that as well.
+
+    `background` says that a thread may send it later. Raises Invalid for settings of telemetry.
+    """
+    if not configured.get("telemetry.otlp.endpoint"):
+        return CONSEQUENCES
+    from opencrab.bootstrap.configuration.telemetry import consequences_with_telemetry
+
+    return consequences_with_telemetry(
+        CONSEQUENCES, configured, load, secrets, background=background
+    )

@@ -109,25 +109,11 @@ def configured_mcp_link(
     from opencrab.ports.mcp import McpLink
 
     if load is not None and secrets is not None:
-        configured = _with_secrets(configured, load, secrets)
+        from opencrab.bootstrap.configuration.stored_secrets import load_settings_with_secrets
+
+        configured = load_settings_with_secrets(configured, load, secrets, _SECTION)
     servers = configured_mcp_servers(configured, is_local=is_local)
     return McpLink(servers, mcp_connections(is_local=is_local))
-
-
-def _with_secrets(
-    configured: "Settings", load: "Callable[..., Settings]", secrets: "Secrets"
-) -> "Settings":
-    """Return the settings with the stored secrets that MCP servers name."""
-    wanted = set[str]()
-
-    def secret(name: str) -> str | None:
-        return secrets.get(name) if name in wanted else None
-
-    # Settings tell one variable that a section lacks, so each look may show another.
-    while missing := set(configured.absent_below(_SECTION).values()) - wanted:
-        wanted |= missing
-        configured = load({}, secret=secret)
-    return configured
 
 
 def registry_with_mcp_tools(

@@ -194,6 +194,14 @@ class Consequences(dict[AbstractSet[TurnTrait], TurnHooks], Generic[R_contra, W_
         # Most messages have no trait.
         self.__missing__(frozenset())
 
+    def followed_by(
+        self,
+        make: Callable[[], TurnConsequence[R_contra, W_contra]],
+        traits: AbstractSet[TurnTrait],
+    ) -> "Consequences[R_contra, W_contra]":
+        """Return these consequences with one more, called last."""
+        return Consequences(*self._registered, (make, traits))
+
     def __missing__(self, traits: AbstractSet[TurnTrait]) -> TurnHooks:
         concerned = [
             self._made.get(place) or self._made.setdefault(place, make())

@@ -34,7 +34,7 @@ from opencrab.bootstrap.aws.uploaded_settings import (
     UploadedSettings,
     uploaded_settings_of_process,
 )
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, configured_consequences
 from opencrab.bootstrap.discord.channel import discord_of
 from opencrab.bootstrap.own_providers import SettingsWithOwnProviders
 from opencrab.bootstrap.rules import (
@@ -241,7 +241,7 @@ def _runtime(
         directory=models,
         secrets=secrets,
         world=configured_world_link(configured, secrets),
-        consequences=CONSEQUENCES,
+        consequences=configured_consequences(configured, load, secrets, background=False),
         jobs=(),
         **vars(
             configured_actions(

@@ -144,7 +144,7 @@ def _runtime(
     from opencrab.adapters.sqlite.home import sqlite_home_on_database
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.actions import configured_actions
-    from opencrab.bootstrap.consequences import CONSEQUENCES
+    from opencrab.bootstrap.consequences import configured_consequences
     from opencrab.bootstrap.discord.channel import discord_of
     from opencrab.bootstrap.jobs import JOBS
     from opencrab.bootstrap.local.search import local_search
@@ -175,7 +175,7 @@ def _runtime(
         directory=models,
         secrets=secrets,
         world=local_world_link(secrets, home.facts, clock),
-        consequences=CONSEQUENCES,
+        consequences=configured_consequences(configured, local.load, secrets, background=True),
         jobs=JOBS,
         **vars(actions(configured, search, network.transport, home.facts)),
         **vars(discord_of(configured, secrets, clock, home.facts, load=local.load)),

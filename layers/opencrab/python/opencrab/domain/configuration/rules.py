@@ -172,6 +172,10 @@ _GATEWAYS: dict[str, SettingRule] = {
     "mcp.servers.*.timeout_seconds": _SECONDS,
     "mcp.servers.*.max_result_kb": _whole(1, 4_096),
     "mcp.servers.*.enabled": _SWITCH,
+    "telemetry.otlp.endpoint": _text(**_ADDRESS),
+    "telemetry.otlp.headers": SettingRule(SettingKind.SECRET, pattern=r"[ -~]*"),
+    "telemetry.otlp.content": _SWITCH,
+    "telemetry.otlp.metrics": _SWITCH,
 }
 
 _AGENTS: dict[str, SettingRule] = {
