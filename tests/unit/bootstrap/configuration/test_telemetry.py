@@ -68,6 +68,12 @@ def test_headers_of_another_form_are_told_without_their_values(headers: str) -> 
     assert caught.value.field == "telemetry.otlp.headers"
 
 
+def test_an_endpoint_without_its_scheme_is_told() -> None:
+    with pytest.raises(Invalid, match="must begin with http:// or https://") as caught:
+        made({"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318"})
+    assert caught.value.field == "telemetry.otlp.endpoint"
+
+
 def test_a_missing_variable_is_named() -> None:
     with pytest.raises(Invalid, match="needs the variable OTLP_KEY") as caught:
         made(ENDPOINT, "authorization=${OTLP_KEY}")

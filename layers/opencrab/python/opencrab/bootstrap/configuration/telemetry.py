@@ -40,6 +40,12 @@ def consequences_with_telemetry(
             cure=f"set {missing}, store it as a secret, or remove {_SECTION}.endpoint",
         )
     endpoint = str(configured.get(f"{_SECTION}.endpoint")).strip().rstrip("/")
+    if not endpoint.startswith(("http://", "https://")):
+        raise Invalid(
+            f"{_SECTION}.endpoint must begin with http:// or https://",
+            field=f"{_SECTION}.endpoint",
+            cure="write it as in http://localhost:4318, or unset OTEL_EXPORTER_OTLP_ENDPOINT",
+        )
     headers = _headers(str(configured.get(f"{_SECTION}.headers")))
     content = bool(configured.get(f"{_SECTION}.content"))
     metrics = bool(configured.get(f"{_SECTION}.metrics"))

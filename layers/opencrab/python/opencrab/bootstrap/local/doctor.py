@@ -58,6 +58,7 @@ def check_local_settings_together(local: "LocalSettings") -> "Settings":
     These are faults that no single setting has, such as an alias of nothing.
     """
     from opencrab import settings
+    from opencrab.bootstrap.consequences import configured_consequences
     from opencrab.bootstrap.local.backup import backup_interval_of_local_server
     from opencrab.bootstrap.local.models import configured_local_models
     from opencrab.bootstrap.rules import configured_engine_rules
@@ -70,7 +71,9 @@ def check_local_settings_together(local: "LocalSettings") -> "Settings":
         from opencrab.bootstrap.mcp import configured_mcp_servers
 
         configured_mcp_servers(configured, is_local=True)
-    configured_local_models(local_secret_store(local.places.data), local.load)
+    secrets = local_secret_store(local.places.data)
+    configured_local_models(secrets, local.load)
+    configured_consequences(configured, local.load, secrets, background=True)
     settings.public_prices_of_settings()
     return configured
 
