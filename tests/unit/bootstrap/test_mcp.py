@@ -131,7 +131,9 @@ def test_commands_are_not_run_on_aws() -> None:
 @pytest.mark.parametrize(
     ("name", "given", "told"),
     [
-        ("files", {"agents": ["蟹"]}, "needs a command or a url, and not both"),
+        ("files", {"agents": ["蟹"]}, r"needs a command or a url \(or openapi\), and not both"),
+        ("api", {"command": "x", "openapi": "https://example.org/a.json"}, "and not both"),
+        ("api", {"openapi": "http://example.org/a.json"}, "must use https"),
         ("files", {"command": "x", "url": "https://example.org"}, "and not both"),
         ("My-Files", {"command": "x"}, "cannot be the name of an MCP server"),
         ("a__b", {"command": "x"}, "cannot be the name of an MCP server"),
@@ -145,3 +147,23 @@ def test_settings_that_cannot_be_are_refused(name: str, given: dict[str, Any], t
         configured_mcp_servers(configured(**{name: given}), is_local=True)
     assert (caught.value.field or "").startswith(f"mcp.servers.{name}")
     assert caught.value.cure
+
+
+def test_a_description_in_a_file_is_for_this_computer_and_needs_the_apis_address() -> None:
+    api = {"openapi": "~/api.json", "url": "https://example.org/v1"}
+    (here,) = configured_mcp_servers(configured(api=api), is_local=True)
+    (there,) = configured_mcp_servers(configured(api=api), is_local=False)
+    assert (here.problem, there.problem) == ("", "on AWS its description must have an address")
+    (found,) = configured_mcp_servers(configured(api={"openapi": "api.json"}), is_local=True)
+    assert (found.problem, found.cure) == (
+        "the address of the API is missing",
+        "write mcp.servers.api.url",
+    )
+
+
+def test_trust_is_bound_to_the_description_too() -> None:
+    plain = {"url": "https://example.org/v1"}
+    (before,) = configured_mcp_servers(configured(api=plain), is_local=True)
+    described = {**plain, "openapi": "https://example.org/a.json"}
+    (after,) = configured_mcp_servers(configured(api=described), is_local=True)
+    assert before.identity != after.identity

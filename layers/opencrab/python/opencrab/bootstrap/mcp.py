@@ -61,9 +61,9 @@ def _server(name: str, values: Mapping[str, Any], missing: str, *, is_local: boo
         raise Invalid(
             f"the settings of the MCP server {name} are not valid", field=field, cure="correct them"
         ) from None
-    if not missing and bool(server.command) == bool(server.url):
+    if not missing and bool(server.command) == bool(server.url or server.openapi):
         raise Invalid(
-            f"the MCP server {name} needs a command or a url, and not both",
+            f"the MCP server {name} needs a command or a url (or openapi), and not both",
             field=field,
             cure=f'write {field}.command = "npx" or {field}.url = "https://…"',
         )
@@ -77,21 +77,36 @@ def _server(name: str, values: Mapping[str, Any], missing: str, *, is_local: boo
 
 
 def _problem(server: "McpServer", missing: str, *, is_local: bool) -> tuple[str, str]:
-    from opencrab.adapters.address import BaseUrlRules
-
     if missing:
         return f"the variable {missing} is not set", f"set {missing}, or store it as a secret"
     if server.command:
         why = "" if is_local else "on AWS no commands are run"
         return why, "give it a url, or run OpenCrab on your own computer"
     field = f"{_SECTION}.{server.name}"
-    BaseUrlRules(
-        f"the MCP server {server.name}", f"{field}.url", names=("url", "headers")
-    ).validate(server.url.partition("?")[0])
+    if (problem := _address_problem(server, field, is_local=is_local))[0]:
+        return problem
     for name, value in server.headers.items():
         if not re.fullmatch(_HEADER, f"{name}:{value}"):
             why = f"the header {name} has characters that no header may have"
             return why, f"correct {field}.headers.{name}, or the variable that it names"
+    return "", ""
+
+
+def _address_problem(server: "McpServer", field: str, *, is_local: bool) -> tuple[str, str]:
+    """Return what is wrong with where a server is; raises Invalid for an address of no use."""
+    from opencrab.adapters.address import BaseUrlRules
+
+    is_file = bool(server.openapi) and "://" not in server.openapi
+    if is_file and not is_local:
+        return "on AWS its description must have an address", f"write {field}.openapi as https://…"
+    if is_file and not server.url:
+        return "the address of the API is missing", f"write {field}.url"
+    addresses = {"url": server.url, "openapi": "" if is_file else server.openapi}
+    for key, url in addresses.items():
+        if url:
+            named = f"the MCP server {server.name}"
+            rules = BaseUrlRules(named, f"{field}.{key}", names=(key, "headers"))
+            rules.validate(url.partition("?")[0])
     return "", ""
 
 
@@ -151,17 +166,24 @@ def _connect_locally(server: "McpServer") -> "McpConnection":
         from opencrab.adapters.mcp.stdio import StdioConnection
 
         return StdioConnection(server, os.environ)  # noqa: TID251 - what programs need
-    from opencrab.adapters.mcp.http import HttpConnection
-
-    return HttpConnection(server, _timed_backend())
+    return _connection(server, _timed_backend())
 
 
 def _connect_to_public(server: "McpServer") -> "McpConnection":
     """Connect to public addresses only, as a name was looked up once."""
-    from opencrab.adapters.mcp.http import HttpConnection
     from opencrab.adapters.web.connection import PinnedBackend, resolve_web_host
 
-    return HttpConnection(server, PinnedBackend(_timed_backend(), resolve_web_host))
+    return _connection(server, PinnedBackend(_timed_backend(), resolve_web_host))
+
+
+def _connection(server: "McpServer", backend: Any) -> "McpConnection":
+    if server.openapi:
+        from opencrab.adapters.mcp.openapi import OpenApiConnection
+
+        return OpenApiConnection(server, backend)
+    from opencrab.adapters.mcp.http import HttpConnection
+
+    return HttpConnection(server, backend)
 
 
 @cache

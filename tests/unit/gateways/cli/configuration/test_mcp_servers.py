@@ -48,6 +48,13 @@ def test_an_address_is_added_with_a_secret_that_no_command_shows(home: Home) -> 
     assert "KANARI" not in shown.out + shown.err
 
 
+def test_an_api_is_added_by_its_description(home: Home) -> None:
+    openapi = "https://api.example.org/openapi.json"
+    added = home.run("add", "tides", "--openapi", openapi)
+    assert added.code == 0, added.err
+    assert written(home)["tides"] == {"openapi": openapi}
+
+
 @pytest.mark.parametrize(
     ("args", "told"),
     [

@@ -1,4 +1,4 @@
-"""Configured MCP servers: a local command, or an address."""
+"""Configured MCP servers: a local command, an address, or an HTTP API with its description."""
 
 from typing import Annotated
 
@@ -17,6 +17,9 @@ McpServerName = Annotated[
 class McpServer(Value):
     """One MCP server of the settings: `command` is run on this computer, `url` is called.
 
+    With `openapi`, the address or file of a description by OpenAPI 3, it is an HTTP API whose
+    `operations` are its tools, or all without any; `url` is then the API's own address.
+
     `env` and `headers` may hold secrets: they are in no text that a person, a model or a log gets.
     `agents` are names or ids; without any, every agent has its tools. `problem` says why it cannot
     be used, in English.
@@ -28,6 +31,8 @@ class McpServer(Value):
     env: dict[str, str] = Field(default_factory=dict, repr=False)
     url: str = Field(default="", repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    openapi: str = Field(default="", repr=False)
+    operations: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     timeout_seconds: float = 60
     max_result_kb: int = 256
@@ -37,7 +42,9 @@ class McpServer(Value):
     @property
     def identity(self) -> str:
         """A hash of what it is: tools trusted for another command or address are not trusted."""
-        return content_hash("\0".join((self.command, *self.args, self.url)).encode())[:16]
+        described = (self.openapi,) if self.openapi else ()
+        parts = (self.command, *self.args, self.url, *described)
+        return content_hash("\0".join(parts).encode())[:16]
 
     def serves(self, agent: Agent) -> bool:
         """Check whether an agent may use its tools."""

@@ -29,6 +29,10 @@ def add_mcp_server(
     ] = None,
     *,
     url: Annotated[str | None, cli_option("Its address, if it is not a command.", "URL")] = None,
+    openapi: Annotated[
+        str | None,
+        cli_option("OpenAPI description of an HTTP API: its address, or a file.", "URL"),
+    ] = None,
     env: Annotated[
         list[str] | None,
         cli_option("Variable for the command; a secret as NAME='${SECRET}'.", "NAME=VALUE"),
@@ -45,21 +49,22 @@ def add_mcp_server(
     configuration = open_terminal_configuration(terminal)
     if name in mcp_server_names_in(configuration):
         raise Conflict(terminal.words("mcp_exists", name=name), cure=f"opencrab mcp remove {name}")
-    if bool(command) == bool(url):
+    if bool(command) == bool(url or openapi):
         raise typer.BadParameter(terminal.words("mcp_command_or_url"), param_hint="COMMAND, --url")
     place = f"{_SECTION}.{name}"
-    texts: dict[str, str | None] = {}
-    if command:
-        texts[f"{place}.command"] = command[0]
-        if command[1:]:
-            texts[f"{place}.args"] = json.dumps(command[1:], ensure_ascii=False)
-    else:
-        texts[f"{place}.url"] = url
+    where = {"url": url, "openapi": openapi} if not command else {"command": command[0]}
+    lists = {"args": (command or [])[1:], "agents": agent}
+    texts: dict[str, str | None] = {
+        f"{place}.{key}": value for key, value in where.items() if value
+    }
+    texts |= {
+        f"{place}.{key}": json.dumps(names, ensure_ascii=False)
+        for key, names in lists.items()
+        if names
+    }
     for table, pairs in (("env", env), ("headers", header)):
         for key, value in _pairs(terminal, table, pairs).items():
             texts[f"{place}.{table}.{key}"] = value
-    if agent:
-        texts[f"{place}.agents"] = json.dumps(agent, ensure_ascii=False)
     configuration.change(texts)
     file = str(configuration.written)
     terminal.print_result({"name": name, "file": file}, "mcp_added", name=name, file=file)
