@@ -180,6 +180,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/mcp/servers/{server}/tools",
         "/api/mcp/servers/{server}/tools/{tool}",
     ),
+    "mcp.endpoint": ("/mcp",),
     "models.models": (
         "/api/llm/models",
         "/api/llm/prices",

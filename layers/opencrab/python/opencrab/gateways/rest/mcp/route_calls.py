@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import Request
+from starlette.exceptions import HTTPException
 from starlette.types import Message, Scope
 
 from opencrab.gateways.rest.http.problem import MEDIA_TYPE
@@ -81,8 +82,12 @@ class RouteCalls:
             start.update(message if message["type"] == "http.response.start" else {})
             content.extend(message.get("body", b""))
 
-        await self._request.app.router(scope, receive, send)
-        told = {name: value for name, value in start["headers"]}
+        try:
+            await self._request.app.router(scope, receive, send)
+        except HTTPException as error:
+            # No route has this path, as that of a file with a line break.
+            raise RouteProblem(error.status_code, {"detail": "there is no such thing"}) from None
+        told = dict(start["headers"])
         media_type = told.get(b"content-type", b"").decode().partition(";")[0]
         if media_type == MEDIA_TYPE:
             raise RouteProblem(int(start["status"]), json.loads(content))
