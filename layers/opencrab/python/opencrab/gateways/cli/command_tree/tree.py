@@ -226,13 +226,14 @@ _TREE = (
     ),
     CommandNode(
         "mcp",
-        "Add MCP servers, and trust their tools for your agents.",
+        "Use MCP servers, and let MCP clients use your agents.",
         commands=(
             CommandNode("add", runs="configuration.mcp_servers:add_mcp_server"),
             CommandNode("list", runs="mcp.tools:list_mcp_servers"),
             CommandNode("test", runs="mcp.tools:test_mcp_server"),
             CommandNode("trust", runs="mcp.tools:trust_mcp_tool"),
             CommandNode("remove", runs="configuration.mcp_servers:remove_mcp_server"),
+            CommandNode("serve", runs="mcp.stdio_server:serve_mcp_on_stdio"),
         ),
         section=_AGENTS,
     ),
