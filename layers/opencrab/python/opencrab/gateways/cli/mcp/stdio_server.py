@@ -53,7 +53,7 @@ class StdioServer:
 
     def serve(self, messages: BinaryIO) -> None:
         """Answer messages, one a line, until there are no more."""
-        notifying = _started(self._notify)
+        notifying = _start_thread(self._notify)
         while line := messages.readline(MESSAGE_BYTES + 1):
             if len(line) > MESSAGE_BYTES:
                 self._refuse(None, f"a message may have {MESSAGE_BYTES} bytes")
@@ -76,7 +76,7 @@ class StdioServer:
         else:
             self._places.acquire()
             self._requests = [each for each in self._requests if each.is_alive()]
-            self._requests.append(_started(lambda: self._request(line, number)))
+            self._requests.append(_start_thread(lambda: self._request(line, number)))
 
     def _request(self, line: bytes, number: Any) -> None:
         try:
@@ -156,7 +156,7 @@ def _envelope(line: bytes) -> tuple[str, Any]:
     return named, number if known else None
 
 
-def _started(work: Callable[[], None]) -> Thread:
+def _start_thread(work: Callable[[], None]) -> Thread:
     thread = Thread(target=work, daemon=True)
     thread.start()
     return thread

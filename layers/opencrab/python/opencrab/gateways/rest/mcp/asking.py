@@ -12,7 +12,8 @@ from typing import Any
 
 from fastapi.concurrency import run_in_threadpool
 
-from opencrab.domain.errors import Conflict
+from opencrab.domain.conversation.message import LineKind
+from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.access.visibility import require_access_to_turn
@@ -41,6 +42,8 @@ _TEXTS = Texts(__file__)
 
 async def ask_agent(called: McpRequest) -> ToolResult:
     """Send a message to an agent, and wait for the answer."""
+    if not called.arguments["message"].strip():
+        raise Invalid("message is blank", field="message", cure="write what to say")
     await run_in_threadpool(_note_begin, called)
     given, key = called.arguments, called.idempotency_key()
     session_id = given.get("session_id") or await _open_session(called, key)
@@ -146,7 +149,7 @@ async def _wait_for_turns(called: McpRequest, turn_ids: Sequence[str]) -> ToolRe
         # How the turns are now, as a change before this is not noticed any more.
         await run_in_threadpool(replies.look)
         return await wait_for_session_replies(
-            replies, next_change, _wait_seconds(called), partial(_told, called, replies)
+            replies, next_change, _wait_seconds(called), partial(_result_of_turns, called, replies)
         )
 
 
@@ -163,7 +166,7 @@ def _wait_seconds(called: McpRequest) -> int:
     return max(called.api.capped_wait(int(wished)) or 0, 0)
 
 
-def _told(called: McpRequest, replies: Replies) -> ToolResult:
+def _result_of_turns(called: McpRequest, replies: Replies) -> ToolResult:
     """Return what the turns have said so far, and what to do about those that go on."""
     outcomes = [_outcome(called, turn) for turn in replies.turns]
     said = [
@@ -176,7 +179,16 @@ def _told(called: McpRequest, replies: Replies) -> ToolResult:
         "replies": said,
         "pending": list(replies.pending),
     }
-    errors = [f"{each.error.message}: {each.error.cure}" for each in outcomes if each.error]
+    has_spoken = any(line.kind is LineKind.SPEECH for line in replies.lines)
+    # A line of the session may have said the reason already.
+    heard = {line.text for line in replies.lines}
+    errors = [
+        part
+        for error in (each.error for each in outcomes)
+        if error is not None
+        for part in (error.message, error.cure)
+        if part not in heard
+    ]
     notes = [
         _TEXTS["waiting" if turn.status is TurnStatus.WAITING else "pending"][
             called.language
@@ -185,7 +197,9 @@ def _told(called: McpRequest, replies: Replies) -> ToolResult:
         if not turn.status.is_end
     ]
     text = "\n\n".join([*(line.text for line in replies.lines), *errors, *notes])
-    return ToolResult(content, text or _TEXTS["silent"][called.language], bool(errors and not said))
+    return ToolResult(
+        content, text or _TEXTS["silent"][called.language], bool(errors and not has_spoken)
+    )
 
 
 def _outcome(called: McpRequest, turn: Turn) -> TurnOutcome:

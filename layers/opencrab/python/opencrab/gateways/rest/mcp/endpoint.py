@@ -35,7 +35,7 @@ from opencrab.gateways.rest.mcp.sessions import (
     require_mcp_session,
 )
 
-PROGRESS_SECONDS = 5.0
+PROGRESS_SECONDS = 3.0
 _INITIALIZE = "initialize"
 
 router = APIRouter(include_in_schema=False)

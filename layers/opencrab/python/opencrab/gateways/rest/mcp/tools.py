@@ -44,7 +44,7 @@ _OWN: Mapping[str, Callable[[McpRequest], Awaitable[ToolResult]]] = {
 async def list_offered_mcp_tools(asked: McpRequest) -> Mapping[str, Any]:
     """List the tools that the scope of the caller's key allows."""
     offered = {name: tool for name, tool in _tools().items() if _is_allowed(asked, tool)}
-    return {"tools": [_told(name, tool, asked) for name, tool in offered.items()]}
+    return {"tools": [_tool_view(name, tool, asked) for name, tool in offered.items()]}
 
 
 async def call_mcp_tool(asked: McpRequest) -> Mapping[str, Any]:
@@ -98,7 +98,11 @@ async def _call_route(tool: Tool, called: McpRequest) -> Mapping[str, Any]:
         body=given if method == "POST" else None,
         key=called.idempotency_key() if method == "POST" else None,
     )
-    return found
+    if "keep" not in tool:
+        return found
+    # A model pays for every field.
+    items = [{name: each.get(name) for name in tool["keep"]} for each in found["items"]]
+    return {**found, "items": items}
 
 
 def _malformed_id(arguments: Mapping[str, Any]) -> str | None:
@@ -115,7 +119,7 @@ def _is_allowed(asked: McpRequest, tool: Tool) -> bool:
     return tool["scope"] == Scope.READ or asked.caller.is_owner
 
 
-def _told(name: str, tool: Tool, asked: McpRequest) -> Mapping[str, Any]:
+def _tool_view(name: str, tool: Tool, asked: McpRequest) -> Mapping[str, Any]:
     """Return a tool as clients are told of it, in their language."""
     title, description = (tool[part][asked.language] for part in ("title", "description"))
     shown = {part: tool[part] for part in _PUBLIC if part in tool}
