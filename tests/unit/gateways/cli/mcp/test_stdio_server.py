@@ -49,9 +49,9 @@ def message(method: str, number: Any = None) -> bytes:
 
 def served(remote: Remote, *lines: bytes) -> list[Any]:
     """What the client reads after it sent these lines."""
-    answers = io.BytesIO()
-    StdioServer(remote, answers).serve(io.BytesIO(b"".join(lines)))
-    return [json.loads(row) for row in answers.getvalue().decode().splitlines()]
+    answers = io.StringIO()
+    StdioServer(remote, answers).serve(io.StringIO(b"".join(lines).decode()))
+    return [json.loads(row) for row in answers.getvalue().splitlines()]
 
 
 def test_the_session_goes_with_each_message_after_the_first() -> None:

@@ -4,12 +4,13 @@ Programs that start their MCP servers themselves run this command. It understand
 what it sends is sent again once if the connection broke: the server does nothing twice.
 """
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from threading import Event, Lock, Semaphore, Thread
 from time import monotonic
-from typing import Any, BinaryIO
+from typing import Any, TextIO
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.mcp.protocol import McpErrorCode
@@ -35,14 +36,17 @@ Exchange = Callable[[bytes, dict[str, str]], Iterator[tuple[str, str]]]
 @cli_command
 def serve_mcp_on_stdio(terminal: Terminal) -> None:
     """Let an MCP client that starts this command talk to your agents."""
-    server = StdioServer(_exchange_with(terminal.client), terminal.out.buffer)
-    server.serve(terminal.input.buffer)
+    for stream in (terminal.input, terminal.out):
+        if isinstance(stream, io.TextIOWrapper):
+            # Whatever the locale is, and bytes that are no UTF-8 reach the server as they are.
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
+    StdioServer(_exchange_with(terminal.client), terminal.out).serve(terminal.input)
 
 
 class StdioServer:
     """The messages of one client on their way; requests wait for their answers in threads."""
 
-    def __init__(self, exchange: Exchange, answers: BinaryIO) -> None:
+    def __init__(self, exchange: Exchange, answers: TextIO) -> None:
         self._exchange = exchange
         self._answers = answers
         self._writing = Lock()
@@ -51,16 +55,16 @@ class StdioServer:
         self._notifications: SimpleQueue[bytes | None] = SimpleQueue()
         self._requests = list[Thread]()
 
-    def serve(self, messages: BinaryIO) -> None:
+    def serve(self, messages: TextIO) -> None:
         """Answer messages, one a line, until there are no more."""
         notifying = _start_thread(self._notify)
         while line := messages.readline(MESSAGE_BYTES + 1):
             if len(line) > MESSAGE_BYTES:
                 self._refuse(None, f"a message may have {MESSAGE_BYTES} bytes")
-                while line and not line.endswith(b"\n"):
+                while line and not line.endswith("\n"):
                     line = messages.readline(MESSAGE_BYTES)
             elif line.strip():
-                self._take(line)
+                self._take(line.encode("utf-8", "surrogateescape"))
         # The client wants no more, and what was admitted goes on without it.
         self._notifications.put(None)
         end = monotonic() + _LAST_SECONDS
@@ -118,7 +122,7 @@ class StdioServer:
 
     def _write(self, text: str) -> None:
         with self._writing:
-            self._answers.write(text.encode() + b"\n")
+            self._answers.write(f"{text}\n")
             self._answers.flush()
 
 

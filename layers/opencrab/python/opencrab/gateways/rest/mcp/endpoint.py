@@ -108,7 +108,7 @@ async def _events(answer: Awaitable[str], token: object) -> AsyncGenerator[str, 
 
 
 def _event(line: str) -> str:
-    return f"event: message\ndata: {line}\n\n"
+    return f"data: {line}\n\n"
 
 
 def _json(
