@@ -7,6 +7,7 @@ what it sends is sent again once if the connection broke: the server does nothin
 import io
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event, Lock, Semaphore, Thread
 from time import monotonic
@@ -40,7 +41,8 @@ def serve_mcp_on_stdio(terminal: Terminal) -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Whatever the locale is, and bytes that are no UTF-8 reach the server as they are.
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
-    StdioServer(_exchange_with(terminal.client), terminal.out).serve(terminal.input)
+    with suppress(KeyboardInterrupt):  # as its end, like that of the input
+        StdioServer(_exchange_with(terminal.client), terminal.out).serve(terminal.input)
 
 
 class StdioServer:
