@@ -1,6 +1,6 @@
 """The modules of the REST interface and the paths of their routes, so that each loads when used.
 
-The order decides between routes that fit the same path. A test compares the paths with the routes.
+Of routes that fit a path the first answers. A test compares them.
 """
 
 from collections.abc import Mapping

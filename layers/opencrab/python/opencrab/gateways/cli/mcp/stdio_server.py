@@ -35,7 +35,7 @@ Exchange = Callable[[bytes, dict[str, str]], Iterator[tuple[str, str]]]
 
 
 @cli_command
-def serve_mcp_on_stdio(terminal: Terminal) -> None:
+def serve_mcp(terminal: Terminal) -> None:
     """Let an MCP client that starts this command talk to your agents."""
     for stream in (terminal.input, terminal.out):
         if isinstance(stream, io.TextIOWrapper):
