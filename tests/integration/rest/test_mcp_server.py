@@ -84,6 +84,9 @@ def test_an_agent_answers_and_the_conversation_goes_on(
     session = first["session_id"]
     named = client.found("ask_agent", agent=name, message="say here", session_id=session)
     assert named["session_id"] == first["session_id"]
+    working.agent("Ken")
+    wrong = client.failed("ask_agent", agent="Ken", message="x", session_id=session)
+    assert "does not take part" in wrong
     lines = client.found("read_session", session_id=session, order="oldest")["items"]
     assert [line["text"] for line in lines][:2] == [text, text.removeprefix("say ")]
     assert McpClient(working).found("ask_agent", agent=name, message=text)["session_id"] not in {

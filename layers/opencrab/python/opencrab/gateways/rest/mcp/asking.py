@@ -44,17 +44,8 @@ async def ask_agent(called: McpRequest) -> ToolResult:
     """Send a message to an agent, and wait for the answer."""
     if not called.arguments["message"].strip():
         raise Invalid("message is blank", field="message", cure="write what to say")
-    await run_in_threadpool(_note_begin, called)
-    given, key = called.arguments, called.idempotency_key()
-    session_id = given.get("session_id") or await _open_session(called, key)
-    accepted = await called.routes.call(
-        "POST",
-        f"/api/sessions/{session_id}/messages",
-        body={"text": given["message"]},
-        key=key,
-    )
-    turn_ids: list[str] = accepted["turn_ids"]
-    await run_in_threadpool(_note_turns, called, turn_ids)
+    # Whoever leaves meanwhile may still cancel it, as the note says what was admitted.
+    turn_ids = await asyncio.shield(_admit(called))
     return await _wait_for_turns(called, turn_ids)
 
 
@@ -108,6 +99,37 @@ async def _stop_turn(asked: McpRequest, turn_id: str) -> None:
         return
 
 
+async def _admit(called: McpRequest) -> list[str]:
+    """Admit a message once, and return the turns that answer it."""
+    await run_in_threadpool(_note_begin, called)
+    given, key = called.arguments, called.idempotency_key()
+    session_id = given.get("session_id")
+    if session_id is None:
+        session_id = await _open_session(called, key)
+    else:
+        await _require_agent_in_session(called, session_id)
+    accepted = await called.routes.call(
+        "POST",
+        f"/api/sessions/{session_id}/messages",
+        body={"text": given["message"]},
+        key=key,
+    )
+    turn_ids: list[str] = accepted["turn_ids"]
+    await run_in_threadpool(_note_turns, called, turn_ids)
+    return turn_ids
+
+
+async def _require_agent_in_session(called: McpRequest, session_id: str) -> None:
+    """Raise Invalid if a session is one of other agents, who would hear what is not for them."""
+    session = await called.routes.call("GET", f"/api/sessions/{session_id}")
+    if called.arguments["agent_id"] not in {each["agent_id"] for each in session["participants"]}:
+        raise Invalid(
+            f"agent {called.arguments['agent']!r} does not take part in session {session_id!r}",
+            field="session_id",
+            cure="name another session, or omit session_id",
+        )
+
+
 def _note_begin(called: McpRequest) -> None:
     """Note that a request begins; raises Conflict if it was cancelled before, or was another."""
     marker = called.marker(called.message.id)
@@ -155,7 +177,7 @@ async def _wait_for_turns(called: McpRequest, turn_ids: Sequence[str]) -> ToolRe
 
 def _replies(called: McpRequest, turn_ids: Sequence[str]) -> Replies:
     home = called.runtime.home
-    turns = tuple(home.journal.load(turn_id).turn for turn_id in turn_ids)
+    turns = tuple(home.journal.header(turn_id) for turn_id in turn_ids)
     for turn in turns:
         require_access_to_turn(home, called.caller.principal, turn)
     return Replies(home.journal, turns)

@@ -137,11 +137,10 @@ async def _transcript(asked: McpRequest, session_id: str) -> str:
 
 
 def _session_entry(session: Mapping[str, Any]) -> Mapping[str, Any]:
-    names = ", ".join(each["name"] for each in session["participants"] if each.get("name"))
     return {
         "uri": f"opencrab://sessions/{session['id']}",
         "name": session["id"],
-        "title": session["title"] or names or session["id"],
+        "title": session["title"] or session["id"],
         "mimeType": _TEXT,
         "annotations": {"lastModified": session["updated_at"]},
     }
