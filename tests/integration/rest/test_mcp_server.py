@@ -115,6 +115,21 @@ def test_a_request_that_is_sent_again_is_one_turn(house: House) -> None:
     assert len(turns(house, first["session_id"])) == 2
 
 
+def test_a_request_that_comes_twice_at_once_is_one_turn(house: House) -> None:
+    house.agent("Mika")
+    client = McpClient(house).begin()
+    arguments = {"agent": "Mika", "message": "say once", "wait_seconds": 0}
+    said = client.message("tools/call", {"name": "ask_agent", "arguments": arguments}, 9)
+
+    async def one(sender: Any) -> Any:
+        return await sender.post("/mcp", json=said, headers=client.headers)
+
+    answers = [each.json()["result"] for each in house.many(*[one] * 4)]
+    pending = {each["structuredContent"]["pending"][0] for each in answers}
+    assert len(pending) == 1
+    assert len(house.got("/turns")["items"]) == 1
+
+
 def test_an_idempotency_key_names_a_request_without_a_session(house: House) -> None:
     house.agent("Mika")
     client = McpClient(house, **{"Idempotency-Key": "k1"})
