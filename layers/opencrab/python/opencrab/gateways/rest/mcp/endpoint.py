@@ -5,7 +5,7 @@ stream of the server's own.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from http import HTTPStatus
 
@@ -55,13 +55,12 @@ async def answer_mcp_message(request: Request, api: Api) -> Response:
     except RpcError as error:
         number = None if message is None else message.id
         return _json(rpc_error(number, error), status=error.status)
-    answer = _answer(asked)
     if _may_stream(request, api, message):
-        return http_event_stream_response(_events(answer, message.meta["progressToken"]))
+        return http_event_stream_response(_events(asked))
     headers = {}
     if message.method == _INITIALIZE:
         headers[SESSION_HEADER] = new_mcp_session(asked.caller)
-    return _json(await answer, headers)
+    return _json(await _answer(asked), headers)
 
 
 def _request(request: Request, api: Api, message: RpcMessage) -> McpRequest:
@@ -90,9 +89,10 @@ def _may_stream(request: Request, api: Api, message: RpcMessage) -> bool:
     return wished and reads and api.longest_seconds is None
 
 
-async def _events(answer: Awaitable[str], token: object) -> AsyncGenerator[str, None]:
+async def _events(asked: McpRequest) -> AsyncGenerator[str, None]:
     """Tell every few seconds that a request is worked on, and then its answer."""
-    task = asyncio.ensure_future(answer)
+    token = asked.message.meta["progressToken"]
+    task = asyncio.ensure_future(_answer(asked))
     try:
         told = 0
         while not (await asyncio.wait({task}, timeout=PROGRESS_SECONDS))[0]:
