@@ -5,7 +5,7 @@ from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 from opencrab.adapters.mcp.connections import McpConnections
-from opencrab.adapters.mcp.messages import PROTOCOL
+from opencrab.domain.mcp.protocol import PROTOCOL
 from opencrab.domain.mcp.server import McpServer
 
 

@@ -7,8 +7,9 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any, Protocol
 
-from opencrab.adapters.mcp.messages import PROTOCOLS, mcp_handshake
+from opencrab.adapters.mcp.messages import mcp_handshake
 from opencrab.domain.errors import Refused
+from opencrab.domain.mcp.protocol import PROTOCOLS
 from opencrab.domain.mcp.server import McpServer
 from opencrab.domain.mcp.tool import MOST_TOOLS, McpTool
 from opencrab.ports.mcp import McpAnswer, McpSessionEnded, McpUnavailable

@@ -10,14 +10,10 @@ from math import isfinite
 from typing import Any
 
 from opencrab import __version__
+from opencrab.domain.mcp.protocol import PROTOCOL, McpErrorCode
 from opencrab.domain.value import JSON_DEPTH
 from opencrab.ports.mcp import McpUnavailable
 
-PROTOCOL = "2025-11-25"
-"""The newest revision with a handshake; servers of older ones answer with theirs."""
-
-PROTOCOLS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", PROTOCOL})
-_UNKNOWN_METHOD = -32601
 _CODES = 1_000_000
 _REFUSED = {
     "sampling/createMessage": "this client runs no model for a server",
@@ -76,7 +72,7 @@ def answer_to_mcp_server(message: Message) -> bytes | None:
     if method == "ping":
         return json.dumps({"jsonrpc": "2.0", "id": number, "result": {}}).encode()
     why = _REFUSED.get(method, "this client has no such method")
-    error = {"code": _UNKNOWN_METHOD, "message": why}
+    error = {"code": McpErrorCode.METHOD_NOT_FOUND, "message": why}
     return json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode()
 
 

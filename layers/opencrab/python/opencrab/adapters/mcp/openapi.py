@@ -19,13 +19,14 @@ from opencrab.adapters.mcp.exchange import (
     McpHttpExchange,
     header_of_mcp_response,
 )
-from opencrab.adapters.mcp.messages import PROTOCOL, parse_mcp_message
+from opencrab.adapters.mcp.messages import parse_mcp_message
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.mcp.openapi import (
     HttpOperation,
     http_api_address,
     read_http_operations,
 )
+from opencrab.domain.mcp.protocol import PROTOCOL
 from opencrab.domain.mcp.server import McpServer
 
 _CLIENT_ERROR = 400

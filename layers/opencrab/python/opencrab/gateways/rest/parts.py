@@ -1,6 +1,6 @@
 """The modules of the REST interface and the paths of their routes, so that each loads when used.
 
-The order decides between routes that fit the same path. A test compares the paths with the routes.
+Of routes that fit a path the first answers. A test compares them.
 """
 
 from collections.abc import Mapping
@@ -180,6 +180,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/mcp/servers/{server}/tools",
         "/api/mcp/servers/{server}/tools/{tool}",
     ),
+    "mcp.endpoint": ("/mcp",),
     "models.models": (
         "/api/llm/models",
         "/api/llm/prices",

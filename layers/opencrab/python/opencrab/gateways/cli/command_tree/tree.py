@@ -1,4 +1,4 @@
-"""The commands of `opencrab`, in the order and under the headings in which help lists them."""
+"""The commands of `opencrab`, in the order and under the headings of help."""
 
 from opencrab.gateways.cli.command_tree.aliases import ALIASES
 from opencrab.gateways.cli.command_tree.node import CommandNode
@@ -226,13 +226,14 @@ _TREE = (
     ),
     CommandNode(
         "mcp",
-        "Add MCP servers, and trust their tools for your agents.",
+        "Use MCP servers, and serve MCP clients.",
         commands=(
             CommandNode("add", runs="configuration.mcp_servers:add_mcp_server"),
             CommandNode("list", runs="mcp.tools:list_mcp_servers"),
             CommandNode("test", runs="mcp.tools:test_mcp_server"),
             CommandNode("trust", runs="mcp.tools:trust_mcp_tool"),
             CommandNode("remove", runs="configuration.mcp_servers:remove_mcp_server"),
+            CommandNode("serve", runs="mcp.stdio_server:serve_mcp"),
         ),
         section=_AGENTS,
     ),

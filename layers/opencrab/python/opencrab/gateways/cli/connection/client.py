@@ -214,6 +214,24 @@ class Client:
                     raise told
                 yield fields.get("id", ""), data
 
+    @contextmanager
+    def exchange(
+        self, path: str, content: bytes, *, headers: Mapping[str, str], seconds: float
+    ) -> Iterator[httpx.Response]:
+        """Post to a path outside of /api, and read the answer within the block as it comes.
+
+        An answer with an error is left to the reader, unless it is a problem document or none of
+        OpenCrab's.
+        """
+        timeout = httpx.Timeout(seconds, connect=5.0)
+        asked: dict[str, Any] = {"content": content, "headers": headers, "timeout": timeout}
+        with self._translated(), self._http.stream("POST", path, **asked) as response:
+            kind = response.headers.get("Content-Type", "")
+            if not response.is_success and "application/json" not in kind:
+                response.read()
+                raise self._error(response, _json(response))
+            yield response
+
     def _send(
         self,
         method: str,

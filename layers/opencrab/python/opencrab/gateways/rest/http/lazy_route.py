@@ -1,7 +1,7 @@
 """Routes, and modules of routes, that cost nothing until a request may be theirs.
 
-FastAPI works out a route's parameters, models and answers when the route is declared: of some 200
-routes a process needs a few. Here the first request whose path fits does that for its own route.
+FastAPI works out a route's parameters, models and answers when it is declared: of some 200 routes a
+process needs a few. Here the first request whose path fits does that.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,7 @@ _CHOSEN = "opencrab.route"
 _COMPILED = ("path_regex", "path_format", "param_convertors")
 
 _WORKING_OUT = RLock()
-"""Held by the thread that works a route out: a request, or who asks for the OpenAPI document."""
+"""Held by the thread that works a route out, for a request or the OpenAPI document."""
 
 
 def may_match_template(template: list[str], segments: list[str]) -> bool:
@@ -113,7 +113,7 @@ class LazyParts(BaseRoute):
             number
             for place in {(kind, part), (kind, ""), ("", "")}
             for template, number in self._templates.get(place, ())
-            if may_match_template(template, segments)
+            if template[1] == segments[1] and may_match_template(template, segments)
         }
         partial: tuple[Match, Scope] = Match.NONE, {}
         for route in (route for number in sorted(fitting) for route in self._load(number)):
