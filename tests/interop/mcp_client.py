@@ -32,11 +32,12 @@ async def connect(stack: AsyncExitStack) -> Client:
     return await stack.enter_async_context(Client(server))
 
 
-async def look(client: Client) -> None:
+async def look(client: Client, session: str) -> None:
     tell(server=client.server_info.name, revision=client.protocol_version)
     tell(tools=[tool.name for tool in (await client.list_tools()).tools])
     resources = (await client.list_resources()).resources
-    (content,) = (await client.read_resource(resources[0].uri)).contents
+    uri = next(str(each.uri) for each in resources if str(each.uri).endswith(session))
+    (content,) = (await client.read_resource(uri)).contents
     tell(resource=getattr(content, "text", ""))
     templates = await client.list_resource_templates()
     tell(templates=[each.uri_template for each in templates.resource_templates])
@@ -59,7 +60,7 @@ async def main() -> None:
             again=second.structured_content["replies"][0]["text"],
         )
         tell(same=content["session_id"] == second.structured_content["session_id"])
-        await look(client)
+        await look(client, content["session_id"])
         heard: list[str] = []
 
         async def progress(_done: float, _total: float | None, message: str | None) -> None:
