@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.bootstrap import main
+from opencrab.domain.turn.turn import TurnStatus
 from tests.integration.cli.forked import Forked, fork_beside, run_forked
 from tests.integration.local.shifted import run_ahead
 
@@ -65,6 +66,17 @@ class Server:
     def say(self, session_id: str, text: str, wait: float = 25) -> Any:
         """A message and its replies."""
         return self.call("POST", f"/sessions/{session_id}/messages", {"text": text}, wait)
+
+    def only_turn(self, session_id: str, seconds: float = 120) -> Any:
+        """The session's only turn with its steps, once it has ended."""
+        (turn,) = self.call("GET", f"/turns?session_id={session_id}")["items"]
+        until = time.monotonic() + seconds
+        while True:
+            found = self.call("GET", f"/turns/{turn['id']}")
+            if TurnStatus(found["status"]).is_end:
+                return found
+            assert time.monotonic() < until, found
+            time.sleep(0.05)
 
     def cpu_ms(self) -> float:
         """CPU that the process has used so far."""

@@ -66,10 +66,8 @@ def trust(running: Server, name: str, tool: str, **rules: Any) -> str:
 
 
 def results(running: Server, session: str) -> list[Any]:
-    """The results of the calls of the session's only turn."""
-    (turn,) = running.call("GET", f"/turns?session_id={session}")["items"]
-    steps = running.call("GET", f"/turns/{turn['id']}")["steps"]
-    return [call["data"] for step in steps for call in step["calls"]]
+    """The results of the calls of the session's only turn, which ends before."""
+    return [call["data"] for step in running.only_turn(session)["steps"] for call in step["calls"]]
 
 
 def test_the_filesystem_and_the_memory_server_work_for_an_agent(tmp_path: Path) -> None:
@@ -107,17 +105,10 @@ env = {{MEMORY_FILE_PATH = {json.dumps(str(tmp_path / "memory.jsonl"))}}}
         )
         assert not (notes / "new.md").exists(), "nothing runs unasked"
         running.call("POST", f"/approvals/{waiting['id']}/decide", {"approved": True}, wait=20)
-        _wait_until(running, session)
         read, written = results(running, session)
         assert "満潮は六時" in json.dumps(read, ensure_ascii=False)
         assert "Successfully wrote" in json.dumps(written)
         assert (notes / "new.md").read_text("utf-8") == "干潮は正午"
-
-
-def _wait_until(running: Server, session: str) -> None:
-    """Wait for the end of the session's turn."""
-    (turn,) = running.call("GET", f"/turns?session_id={session}")["items"]
-    running.call("GET", f"/turns/{turn['id']}", wait=20)
 
 
 @contextmanager

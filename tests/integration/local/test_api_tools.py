@@ -46,8 +46,7 @@ def test_an_agent_calls_what_its_owner_trusts_with_the_settings_header(tmp_path:
             assert app.state.seen == [], "nothing runs unasked"
             (waiting,) = running.call("GET", "/approvals")["items"]
             running.call("POST", f"/approvals/{waiting['id']}/decide", {"approved": True}, wait=20)
-            (turn,) = running.call("GET", f"/turns?session_id={session}")["items"]
-            steps = running.call("GET", f"/turns/{turn['id']}", wait=20)["steps"]
+            steps = running.only_turn(session)["steps"]
     told = json.dumps([call["data"] for step in steps for call in step["calls"]])
     assert json.dumps("干潮") in told
     assert app.state.seen == ["Bearer t0p"]
