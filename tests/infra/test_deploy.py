@@ -47,6 +47,7 @@ def test_the_end_says_that_nobody_hears_alarms_and_that_little_may_run_at_once(d
     said = desk.deploy().stdout
     assert "alarms       none" in said
     assert "AWS runs at most 10 functions of this account at once" in said
+    assert "--set MaximumConcurrency=3 --set NightFunctions=1" in said
     assert "alarms       none" not in desk.deploy("--set", "AlarmMail=me@example.com").stdout
 
 
