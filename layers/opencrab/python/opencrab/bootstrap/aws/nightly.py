@@ -6,7 +6,7 @@ from threading import Event
 from typing import TYPE_CHECKING, cast
 
 from opencrab import settings
-from opencrab.adapters.lambda_call.start import start_lambda_function
+from opencrab.adapters.lambda_runtime.start import start_lambda_function
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.aws.deployed_models import DeployedModels
 from opencrab.bootstrap.aws.environment import lambda_log

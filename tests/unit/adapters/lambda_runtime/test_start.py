@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from opencrab.adapters.lambda_call.start import start_lambda_function
+from opencrab.adapters.lambda_runtime.start import start_lambda_function
 from opencrab.domain.errors import NeverSent, Unavailable
 
 
