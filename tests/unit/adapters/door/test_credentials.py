@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from opencrab.adapters.door.credentials import function_credentials
+from opencrab.adapters.door.settings_object import function_credentials
 from opencrab.domain.errors import Invalid, Unavailable
 from tests.unit.adapters.listening import answer, listening
 

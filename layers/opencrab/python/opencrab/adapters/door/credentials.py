@@ -1,7 +1,7 @@
-"""AWS credentials of a function: in its environment, or with SnapStart from a server beside it.
+"""AWS credentials of a function with SnapStart: a server beside it gives them.
 
-Those of the environment live longer than the process. A process that is restored from a snapshot
-may be older than any credentials, so that it has none there and asks.
+Those of an environment live longer than its process. A process that is restored from a snapshot may
+be older than any credentials, so that it has none there and asks.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from opencrab.adapters.door.aws import Credentials, require_variable
+from opencrab.adapters.door.aws import Credentials
 from opencrab.adapters.door.http import PlainHttp
 from opencrab.domain.errors import Unavailable
 
@@ -18,24 +18,6 @@ _TOKEN = "AWS_CONTAINER_AUTHORIZATION_TOKEN"  # noqa: S105 - a variable's name
 _SECONDS = 2.0
 _EARLY_SECONDS = 300.0
 _OK = 200
-
-
-def function_credentials(
-    environment: Mapping[str, str], now: Callable[[], float]
-) -> Callable[[], Credentials]:
-    """Return what returns valid credentials; it asks nobody before it is called.
-
-    Raises Invalid if the environment names none; what it returns raises Unavailable if the server
-    does not answer.
-    """
-    if not environment.get("AWS_ACCESS_KEY_ID") and environment.get(_FULL_URI):
-        return ServedCredentials(environment, now)
-    credentials = Credentials(
-        require_variable(environment, "AWS_ACCESS_KEY_ID"),
-        require_variable(environment, "AWS_SECRET_ACCESS_KEY"),
-        environment.get("AWS_SESSION_TOKEN", ""),
-    )
-    return lambda: credentials
 
 
 class ServedCredentials:

@@ -5,8 +5,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from opencrab.adapters.door.aws import Signer, require_variable
-from opencrab.adapters.door.credentials import function_credentials
+from opencrab.adapters.door.aws import Credentials, Signer, require_variable
 from opencrab.adapters.door.http import HttpResponse, PlainHttp
 from opencrab.domain.errors import Unavailable
 
@@ -100,3 +99,25 @@ def settings_object_in_bucket(
         return Signer(_SERVICE, region, credentials())
 
     return SettingsObject(PlainHttp(url, trust), signer, path, now, seconds=seconds)
+
+
+def function_credentials(
+    environment: Mapping[str, str], now: Callable[[], float]
+) -> Callable[[], Credentials]:
+    """Return what returns valid credentials; it asks nobody before it is called.
+
+    Raises Invalid if the environment names none; what it returns may raise Unavailable.
+    """
+    has_server = "AWS_CONTAINER_CREDENTIALS_FULL_URI" in environment
+    if has_server and not environment.get("AWS_ACCESS_KEY_ID"):
+        from opencrab.adapters.door.credentials import (  # noqa: PLC0415 - with SnapStart only
+            ServedCredentials,
+        )
+
+        return ServedCredentials(environment, now)
+    credentials = Credentials(
+        require_variable(environment, "AWS_ACCESS_KEY_ID"),
+        require_variable(environment, "AWS_SECRET_ACCESS_KEY"),
+        environment.get("AWS_SESSION_TOKEN", ""),
+    )
+    return lambda: credentials
