@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money scale hostile worlds mutants bench bench-peers bench-web docs build validate deploy prices release lock format
+.PHONY: help setup up test test-web screenshots soak test-deployed test-aws test-live check audit crash money scale hostile worlds mutants bench bench-peers bench-web docs build validate deploy prices release lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -56,6 +56,11 @@ soak: setup ## Run everything at length, for a night (ARGS="-k name")
 # Most of the time it waits for them: one worker has the stack, the other pages that deploy their own.
 test-deployed: .venv/.dev .venv-sam/.ready .venv-ministack/.ready .venv-rie/.ready ## Deploy to an emulator of AWS and test there
 	@$(BIN)/python -m pytest -q -m deployed -n 2 tests/deployed tests/emulated $(ARGS)
+
+# In an AWS account of yours, which OPENCRAB_TEST_AWS names: ten minutes, some cents, and nothing stays.
+test-aws: .venv/.dev .venv-sam/.ready ## Test what only AWS itself can settle (CONTRIBUTING.md says how)
+	@$(MAKE) --no-print-directory build ARGS=
+	@$(BIN)/python -m tests.deployed.smoke
 
 # Costs a few cents. OPENCRAB_LIVE_PROVIDER and OPENCRAB_LIVE_MODEL name whom to ask.
 test-live: .venv/.dev ## Test a real model (CONTRIBUTING.md says which)

@@ -40,7 +40,9 @@ def advise(place: Place, outputs: Mapping[str, str]) -> list[str]:
         lines += [
             f"  concurrency  AWS runs at most {allowed} functions of this account at once, in all;",
             "               more turns than that keep the API waiting. Ask AWS for 1,000:",
-            "               Service Quotas, AWS Lambda, Concurrent executions",
+            "               Service Quotas, AWS Lambda, Concurrent executions. Until then",
+            "               let turns and nights use fewer of them:",
+            '               make deploy ARGS="--set MaximumConcurrency=3 --set NightFunctions=1"',
         ]
     return lines
 

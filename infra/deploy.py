@@ -16,6 +16,7 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from infra.advice import advise, check_id_lists
@@ -38,6 +39,10 @@ RESERVED = frozenset({"default", "global"})
 UNSAVED = "not-saved"
 CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")
 
+RELEASE = "Release"
+STARTS_FASTER = frozenset({"SnapStart", "ProvisionedConcurrency"})
+"""With one of these functions have versions, which only a change publishes."""
+
 _FIXED_QUEUE = re.compile(r"/opencrab-([a-z][a-z0-9]{0,15})-turns\.fifo$")
 _OWN_OPTIONS = {"Stage": "--stage", "OwnerKeyHash": "--new-owner-key"}
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9]*)=(.*)", re.DOTALL)
@@ -53,6 +58,7 @@ class Wish:
     new_owner_key: bool
     keys: Path
     config: str = ""
+    release: str = ""
 
 
 class Deployment:
@@ -81,7 +87,7 @@ class Deployment:
         key = self.owner_key(self.installation.key_path(place, account), fresh=fresh)
         _say(f"stack {place.stack} in account {account}, region {place.region}")
         clear_page(place, outputs or {}, self.wish.settings)
-        options = self.options(place, key, fresh=fresh, interactive=interactive)
+        options = self.options(place, key, outputs or {}, fresh=fresh, interactive=interactive)
         code = self.call(sam, "deploy", *options).returncode
         if code == 0:
             place, key = self.settled(place, account, key)
@@ -175,7 +181,13 @@ class Deployment:
         return OwnerKey(make_owner_key(path), path)
 
     def options(
-        self, place: Place, key: OwnerKey | None, *, fresh: bool, interactive: bool
+        self,
+        place: Place,
+        key: OwnerKey | None,
+        outputs: Mapping[str, str],
+        *,
+        fresh: bool,
+        interactive: bool,
     ) -> list[str]:
         """The arguments of `sam deploy`. A stack keeps every parameter that is not among them."""
         options = [*place.options, "--resolve-s3", "--s3-prefix", place.stack]
@@ -190,6 +202,8 @@ class Deployment:
             options.append("--confirm-changeset" if asked else "--no-confirm-changeset")
         changed = place.remembered if fresh else {}
         changed |= self.wish.settings
+        if RELEASE in outputs or STARTS_FASTER.intersection(changed):
+            changed = {RELEASE: self.wish.release, **changed}
         if key is not None:
             changed |= {"Stage": self.wish.stage, "OwnerKeyHash": key.digest}
         if changed:
@@ -296,14 +310,14 @@ class Deployment:
 def main(arguments: Sequence[str], environ: Mapping[str, str], folder: Path = ROOT) -> int:
     """Deploy, or say what is missing; the exit code."""
     try:
-        wish = _wish(arguments, environ.get("CONFIG", ""))
+        wish = _wish(arguments, environ.get("CONFIG", ""), datetime.now(UTC))  # noqa: TID251 - no clock of ours here
         return Deployment(wish, folder, environ).run(interactive=sys.stdin.isatty())
     except Unready as unready:
         sys.stderr.write(f"deploy: {unready}\n  → {unready.cure}\n")
         return 1
 
 
-def _wish(arguments: Sequence[str], config: str) -> Wish:
+def _wish(arguments: Sequence[str], config: str, now: datetime) -> Wish:
     parser = argparse.ArgumentParser(prog="make deploy", description="Deploy OpenCrab to AWS.")
     parser.add_argument("--stage", default="main", help="name of the installation (main)")
     parser.add_argument(
@@ -346,7 +360,9 @@ def _wish(arguments: Sequence[str], config: str) -> Wish:
             )
         settings[setting[1]] = setting[2]
     keys, config = given.keys.absolute(), given.config or config
-    return Wish(given.stage, settings, given.check, given.new_owner_key, keys, config)
+    return Wish(
+        given.stage, settings, given.check, given.new_owner_key, keys, config, f"{now:%Y%m%d%H%M%S}"
+    )
 
 
 def _key_variable(provider: str) -> str | None:

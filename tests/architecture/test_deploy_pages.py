@@ -179,7 +179,9 @@ def test_the_sheet_counts_the_alarms_dashboards_and_queues_of_the_template() -> 
     assert choices["dashboard"].standing[Meter.DASHBOARDS] == boards
     ordered = sum("FifoQueue" in each for each in resources("AWS::SQS::Queue", "infra/data.yaml"))
     polling = sheet().polling
-    assert polling.queues + polling.standard_queues == events("SQS")
+    mapped = resources("AWS::Lambda::EventSourceMapping", beside=False)
+    of_queues = sum("Queue" in str(each["EventSourceArn"]) for each in mapped)
+    assert polling.queues + polling.standard_queues == events("SQS") + of_queues
     assert polling.standard_queues == 1 < ordered
     beside = choices["discord"].queues + choices["world"].standard_queues
     assert beside == events("SQS", beside=True) - events("SQS")

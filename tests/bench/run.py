@@ -183,6 +183,27 @@ A later turn, call by call (`+`: of these, for indexes):
 
 {calls}
 
+**Why not 48 and 5**, the next targets, and what it would take:
+
+- An intent in the turn's header saves nothing: the header has 0.9 KB, an intent 0.4 to 0.6, so that
+  two units begin, as many as two items cost.
+- Tallies from the table's stream would save 4 write units, less 1 for each batch, and signals of
+  the end 2. A stack with a table of its own may have no stream, and what the release before adds in
+  its turns would be counted twice in a rolling deployment: first a release must leave that to the
+  stream, then the next may rely on it.
+- The intent of a tool call with the answer that asks for it would save 2. Between both a stop and a
+  freeze are looked for, and an intent that is recorded first is one to recover after a crash.
+- One entry instead of two for a file would save 1. The first says that a file is being written:
+  after a crash nobody would know whose it is.
+- The header read before a tool call costs 1 read unit. An intent's condition refuses a stopped turn
+  too, but a call that only reads has no intent.
+- Switches read eventually would save 1.5 read units, and a freeze would be seen late, after calls
+  that it should prevent.
+
+All these write units together would be 48 to 50. Of the reads 2 are the admission's, which must see
+the last change of session and agent; 6 are looks at switches, stop, sharing and forgetting that
+hold at once.
+
 ### Init
 
 CPU until a function is ready for its first event, of the built artifact under Lambda's runtime

@@ -128,6 +128,49 @@ def test_parameters_switch_parts_on_and_off_and_conversations_go_on(house: House
     assert "kelp" in answers(house, session, "say kelp")
 
 
+def test_versions_with_snapshots_or_processes_kept_ready_are_called_and_renewed(
+    house: House,
+) -> None:
+    functions, session = house.emulator.client("lambda"), talk(house)
+
+    def versions() -> set[str]:
+        alias = "live"
+        return {
+            functions.get_alias(FunctionName=f"{NAME}-{name}", Name=alias)["FunctionVersion"]
+            for name in ("agent-turn", "rest-gateway")
+        }
+
+    def turn_function() -> str:
+        found = functions.list_event_source_mappings()["EventSourceMappings"]
+        (arn,) = [each["FunctionArn"] for each in found if "agent-turn" in each["FunctionArn"]]
+        return str(arn)
+
+    assert house.update(SnapStart="on", Release="one") == "UPDATE_COMPLETE"
+    found = functions.get_function_configuration(
+        FunctionName=f"{NAME}-rest-gateway", Qualifier="live"
+    )
+    assert found["SnapStart"] == {"ApplyOn": "PublishedVersions", "OptimizationStatus": "On"}
+    assert turn_function().endswith(":live")
+    first = versions()
+    assert "ebb" in answers(house, session, "say ebb")
+
+    assert house.update(Release="two") == "UPDATE_COMPLETE"
+    assert versions().isdisjoint(first), "what is called is of the last deployment"
+    assert "tide" in answers(house, session, "say tide")
+
+    assert (
+        house.update(SnapStart="off", ProvisionedConcurrency="1", Release="three")
+        == "UPDATE_COMPLETE"
+    )
+    assert "swell" in answers(house, session, "say swell")
+    with pytest.raises(ClientError, match="exclude each other"):
+        house.update(SnapStart="on")
+
+    assert house.update(ProvisionedConcurrency="0") == "UPDATE_COMPLETE"
+    assert turn_function().endswith("agent-turn")
+    assert "reef" in answers(house, session, "say reef")
+
+
 def test_an_update_that_fails_is_rolled_back_and_everything_works_as_before(house: House) -> None:
     before, functions = house.stack.outputs, house.functions
     assert house.update(SearchBackend="efs") == "UPDATE_ROLLBACK_COMPLETE"

@@ -46,6 +46,8 @@ def listed():
         found["Alarms"] = "on"
     if told.get("SecretArn"):
         found["SecretArn"] = told["SecretArn"]
+    if told.get("SnapStart") == "on":
+        found["Release"] = told["Release"]
     if told.get("Discord") == "on":
         found["DiscordInteractionsUrl"] = "{URL}/discord/interactions"
     if told.get("WebSocket") == "on":
@@ -136,7 +138,16 @@ TEMPLATE = "Parameters:\n" + "".join(
     f'  {name}:\n    Type: String\n    Default: ""\n'
     for name in (
         *("Stage", "OwnerKeyHash", "DefaultProvider", "SecretArn"),
-        *("AlarmMail", "Table", "Discord", "WebSocket", "WebDashboard", "WebDashboardDomain"),
+        *(
+            "AlarmMail",
+            "SnapStart",
+            "Release",
+            "Table",
+            "Discord",
+            "WebSocket",
+            "WebDashboard",
+            "WebDashboardDomain",
+        ),
     )
 )
 TEMPLATE += "\nResources:\n  Queue:\n    Type: AWS::SQS::Queue\n"

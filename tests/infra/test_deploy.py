@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from infra import advice, page
-from infra.deploy import UNSAVED
+from infra.deploy import RELEASE, UNSAVED
 from opencrab.domain.identifier import content_hash
 from tests.conftest import ROOT
 from tests.infra.desk import ACCOUNT, FAKE, URL, Desk
@@ -47,6 +47,7 @@ def test_the_end_says_that_nobody_hears_alarms_and_that_little_may_run_at_once(d
     said = desk.deploy().stdout
     assert "alarms       none" in said
     assert "AWS runs at most 10 functions of this account at once" in said
+    assert "--set MaximumConcurrency=3 --set NightFunctions=1" in said
     assert "alarms       none" not in desk.deploy("--set", "AlarmMail=me@example.com").stdout
 
 
@@ -380,5 +381,20 @@ def test_the_stage_of_a_stack_of_an_earlier_release_is_told_by_its_queue(desk: D
 def test_what_is_looked_for_in_the_stack_is_an_output_of_the_template() -> None:
     template = (ROOT / "template.yaml").read_text(encoding="utf-8").partition("\nOutputs:")[2]
     looked_for = {"Stage", "ApiUrl", "TurnsQueueUrl", "DiscordInteractionsUrl", "WebSocketUrl"}
+    looked_for.add(RELEASE)
     looked_for |= {page.URL, page.HOST, page.BUCKET, advice.ALARMS}
     assert looked_for <= set(re.findall(r"^  (\w+):", template, re.M))
+
+
+def test_a_stack_that_publishes_versions_gets_a_new_release_with_each_deployment(
+    desk: Desk,
+) -> None:
+    desk.deploy()
+    assert not any(each.startswith("Release=") for each in desk.sam("deploy")[-1])
+    desk.deploy("--set", "SnapStart=on")
+    given = desk.sam("deploy")[-1]
+    (release,) = [each for each in given if each.startswith("Release=")]
+    assert re.fullmatch(r"Release=\d{14}", release)
+    assert "SnapStart=on" in given
+    desk.deploy()
+    assert [each[:8] for each in desk.sam("deploy")[-1][-1:]] == ["Release="]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from pathlib import Path
+from threading import Timer
 from typing import Any, cast
 
 from opencrab import settings
@@ -40,6 +41,7 @@ from opencrab.engine.learning.nightly.schedule import (
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.aws.functions import LambdaLog
+from opencrab.gateways.aws.night_calls import NightCalls
 from opencrab.gateways.aws.nightly import NightWorker
 from opencrab.ports.turn.queue import Delivery
 from tests.aws import account
@@ -114,11 +116,14 @@ class NightQueue(DistantQueue):
 class Nightfall:
     """An installation of so many agents, each of which had some turns on the day."""
 
-    def __init__(self, agents: int, at: datetime = TUESDAY, *, is_divided: bool = True) -> None:
+    def __init__(
+        self, agents: int, at: datetime = TUESDAY, *, is_divided: bool = True, functions: int = 4
+    ) -> None:
         self._clockwork = Clockwork(at)
         self._agents = agents
         self._at = at
         self._is_divided = is_divided
+        self._functions = functions
         self._night = Night()
         self._log = QuietLog()
 
@@ -191,7 +196,8 @@ class Nightfall:
             review=send_learning_reviews_by_sessions,
             run=review,
             price=lambda _: 0,
-            call=call,
+            calls=NightCalls(call, self._functions, pause=lambda _: None),
+            set_timer=lambda _seconds, _act: Timer(0, lambda: None),
         ).run_nightly(event, context)
 
 

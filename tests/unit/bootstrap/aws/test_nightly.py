@@ -31,3 +31,4 @@ def test_the_function_of_the_night_is_built_from_names_alone(
     assert runtime.directory is runtime.models
     assert runtime.secrets is None
     assert runtime.rules.trials.night_hour == 18
+    assert made._calls._functions == 4

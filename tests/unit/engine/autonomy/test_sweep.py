@@ -16,7 +16,11 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.agents.heartbeat_queue import HeartbeatMessage
-from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
+from opencrab.engine.autonomy.heartbeat import (
+    HeartbeatResult,
+    decide_queued_heartbeat,
+    run_heartbeat,
+)
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.autonomy.sweep_queue import queue_ending_leases
 from opencrab.engine.turn.run import Pace, run_turn, turn_id_in_queue_message
@@ -193,7 +197,8 @@ def test_what_was_put_off_by_seconds_starts_then_though_the_index_is_behind(hous
     assert (work_beats(house), lose(house.home.turns)) == (1, 1)
 
 
-def test_the_heartbeats_of_many_agents_are_queued_by_parts_side_by_side(house: House) -> None:
+def beating_agents(house: House) -> list[str]:
+    """So many agents with a heartbeat in the coming minute that parts of them are queued."""
     now, facts = house.clock.now(), list[Document]()
     for number in range(1_000):
         at = now + timedelta(seconds=number % 50 + 1)
@@ -203,13 +208,52 @@ def test_the_heartbeats_of_many_agents_are_queued_by_parts_side_by_side(house: H
         facts.append(new_fact(f"a{number}", VITALS, VITALS, signs).replaced(due_at=at))
     for start in range(0, len(facts), 50):
         house.home.facts.commit(*facts[start : start + 50])
-    run_autonomy_sweep(house.runtime)
-    assert work_beats(house, twice=True) == DUE_PARTS
-    house.clock.advance(51)
+    return sorted(fact.owner for fact in facts)
+
+
+def queued_heartbeats(house: House) -> list[str]:
+    """The agents whose heartbeats are in the queue, which is empty then."""
     told = list[str]()
     while (found := house.home.beats.receive(visibility_seconds=60, wait_seconds=0)) is not None:
         told.append(HeartbeatMessage.from_stored(found.body).agent)
-    assert sorted(told) == sorted(f"a{number}" for number in range(1_000))
+    return sorted(told)
+
+
+def test_the_heartbeats_of_many_agents_are_queued_by_parts_side_by_side(house: House) -> None:
+    agents = beating_agents(house)
+    run_autonomy_sweep(house.runtime)
+    assert work_beats(house, twice=True) == DUE_PARTS
+    house.clock.advance(51)
+    assert queued_heartbeats(house) == agents
+
+
+def test_a_release_without_parts_drops_them_and_its_own_sweep_finds_the_heartbeats(
+    house: House,
+) -> None:
+    agents = len(beating_agents(house))
+    run_autonomy_sweep(house.runtime)
+    # As that release reads the queue: by this value alone, which was the first of its readers.
+    parts = 0
+    while (found := house.home.beats.receive(visibility_seconds=60, wait_seconds=0)) is not None:
+        told = HeartbeatMessage.from_stored(found.body)
+        became = run_heartbeat(house.runtime, told.agent, told.slot)
+        assert (told.slot, became) == (0, HeartbeatResult.DROPPED)
+        house.home.beats.acknowledge(found.receipt)
+        parts += 1
+    assert (parts, house.home.beats.list_dead_letters(9)) == (DUE_PARTS, ())
+    house.clock.advance(60)
+    run_autonomy_sweep(house.runtime)
+    assert work_beats(house) == DUE_PARTS + agents - 100, "the sweep decided a hundred itself"
+    assert house.home.facts.list_due(VITALS, house.clock.now(), 9) == ()
+
+
+def test_parts_in_the_form_of_an_older_release_are_read(house: House) -> None:
+    agents = beating_agents(house)
+    for part in range(DUE_PARTS):
+        house.home.beats.send(f'{{"part":{part}}}', group="g", deduplication=str(part))
+    assert work_beats(house) == DUE_PARTS
+    house.clock.advance(51)
+    assert queued_heartbeats(house) == agents
 
 
 def test_a_part_that_fails_keeps_no_other_part_from_its_work(house: House) -> None:

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
-from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.errors import Invalid, NeverSent, OpenCrabError, Unavailable
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Pace
-from opencrab.gateways.aws.nightly import MOST_SUCCESSORS, VISIBILITY_SECONDS, NightWorker
+from opencrab.gateways.aws.night_calls import MOST_SUCCESSORS, NightCalls, thread_timer
+from opencrab.gateways.aws.nightly import VISIBILITY_SECONDS, NightWorker
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.contract.homes import sqlite
 from tests.e2e.house import House
@@ -25,16 +28,47 @@ class Unwaiting:
 
     def __init__(self, queue: Any) -> None:
         self._queue = queue
+        self.down: dict[str, Exception] = {}
+        """What fails once when it is called next, by its name."""
 
     def __getattr__(self, name: str) -> Any:
+        if name in self.down:
+            return partial(self._fail, name)
         return getattr(self._queue, name)
+
+    def _fail(self, name: str, *_: object, **__: object) -> Any:
+        raise self.down.pop(name)
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
         assert 0 < wait_seconds <= 1
+        if "receive" in self.down:
+            self._fail("receive")
         taken: Delivery | None = self._queue.receive(
             visibility_seconds=visibility_seconds, wait_seconds=0
         )
         return taken
+
+
+class Clocked:
+    """A timer that rings when the test says so."""
+
+    def __init__(self, seconds: float, act: Callable[[], None]) -> None:
+        self.seconds = seconds
+        self._act = act
+        self._waits = False
+
+    def start(self) -> None:
+        """Begin to wait."""
+        self._waits = True
+
+    def cancel(self) -> None:
+        """Wait no more."""
+        self._waits = False
+
+    def ring(self) -> None:
+        """Let its time come."""
+        if self._waits:
+            self._act()
 
 
 class Night:
@@ -43,7 +77,8 @@ class Night:
     def __init__(self, function: Function) -> None:
         self.function = function
         runtime = function.house.runtime
-        nights: Any = Unwaiting(runtime.home.nights)
+        self.queue = Unwaiting(runtime.home.nights)
+        nights: Any = self.queue
         self.runtime = replace(runtime, home=replace(runtime.home, nights=nights))
         self.down: Exception | None = None
         self.names: list[str] = []
@@ -54,7 +89,10 @@ class Night:
         self.milliseconds = 290_000
         self.function_name = "opencrab-test-meta-analysis"
         self.called: list[int] = []
-        self.refused: Exception | None = None
+        self.refused: list[OpenCrabError | None] = []
+        self.functions = 4
+        self.pauses: list[float] = []
+        self.timer = Clocked(0, lambda: None)
         self.counts: dict[str, int] = {}
         self.meanwhile: Callable[[], object] = lambda: None
 
@@ -67,15 +105,20 @@ class Night:
             review=self._review,
             run=self._run,
             price=self.prices,
-            call=self._call,
+            calls=NightCalls(self._call, self.functions, pause=self.pauses.append),
+            set_timer=self._set_timer,
         )
         return worker.run_nightly({} if number is None else {"night": number}, self)
 
     def _call(self, name: str, event: Mapping[str, Any]) -> None:
         assert name == self.function_name
-        if self.refused is not None:
-            raise self.refused
+        if self.refused and (error := self.refused.pop(0)) is not None:
+            raise error
         self.called.append(event["night"])
+
+    def _set_timer(self, seconds: float, act: Callable[[], None]) -> Clocked:
+        self.timer = Clocked(seconds, act)
+        return self.timer
 
     def get_remaining_time_in_millis(self) -> int:
         """How long this call may still take."""
@@ -183,11 +226,114 @@ def test_a_large_night_is_divided_among_functions(night: Night) -> None:
     assert (night.run()["reviews"], night.called) == (200, [1])
 
 
+def test_a_night_takes_as_many_functions_as_the_installation_allows(night: Night) -> None:
+    night.names, night.functions = [f"agent-{number}" for number in range(900)], 3
+    night.milliseconds = 900_000
+    assert (night.run()["done"], night.called) == (900, [1, 1])
+    night.called.clear()
+    night.names, night.functions = [f"crab-{number}" for number in range(450)], 1
+    night.milliseconds = 900_000
+    assert (night.run()["done"], night.called) == (450, [])
+
+
 def test_a_night_that_cannot_be_divided_only_takes_longer(night: Night) -> None:
-    night.names = [f"agent-{number}" for number in range(250)]
-    night.refused = Unavailable("function 'x' was not started")
-    assert night.run()["done"] == 250
-    assert any("cannot call more functions" in str(each) for each in night.function.log())
+    night.names = [f"agent-{number}" for number in range(450)]
+    night.refused = [NeverSent("function 'x' was not started") for _ in range(6)]
+    assert night.run()["done"] == 450
+    assert (night.called, night.pauses) == ([], [1.0, 1.0])
+    assert any("missing=2, unknown=0" in str(each) for each in night.function.log())
+
+
+@pytest.mark.parametrize("failed", range(3))
+def test_a_call_that_did_not_arrive_is_made_again_and_keeps_no_other_from_its_way(
+    night: Night, failed: int
+) -> None:
+    night.names = [f"agent-{number}" for number in range(800)]
+    night.refused = [*[None] * failed, NeverSent("too many requests")]
+    night.milliseconds = 900_000
+    assert night.run()["done"] == 800
+    assert (night.called, night.pauses) == ([1, 1, 1], [1.0])
+    assert "cannot call" not in str(night.function.log())
+
+
+@pytest.mark.parametrize("failed", range(3))
+def test_a_call_that_perhaps_arrived_is_not_made_again(night: Night, failed: int) -> None:
+    night.names = [f"agent-{number}" for number in range(800)]
+    night.refused = [*[None] * failed, Unavailable("no answer")]
+    night.milliseconds = 900_000
+    assert night.run()["done"] == 800
+    assert (night.called, night.pauses) == ([1, 1], [])
+    assert "missing=0, unknown=1" in str(night.function.log())
+
+
+def test_a_call_that_is_about_to_be_cut_off_hands_on_what_it_holds_once(night: Night) -> None:
+    night.names, night.trouble = ["long"], {"long": RuntimeError(SECRET)}
+    assert night.run()["failed"] == 1
+    night.trouble.clear()
+    night.function.house.clock.advance(VISIBILITY_SECONDS + 1)
+    night.names, night.milliseconds = ["slow", "never"], 119_000
+
+    def cut_off() -> None:
+        assert 103.0 <= night.timer.seconds <= 104.0
+        night.milliseconds = 15_000
+        night.timer.ring()
+        night.timer.ring()
+        raise KeyboardInterrupt
+
+    night.meanwhile = cut_off
+    with pytest.raises(KeyboardInterrupt):
+        night.run()
+    assert night.called == [1]
+    night.meanwhile, night.milliseconds = lambda: None, 900_000
+    night.called.clear()
+    night.function.house.clock.advance(19)
+    early = list(night.ran)
+    assert night.run(1)["done"] == 1
+    assert night.ran[len(early) :] == ["never"], "what was held comes after the call has ended"
+    night.function.house.clock.advance(2)
+    assert night.run(1)["done"] == 2
+    assert (sorted(night.ran[-2:]), night.counts["slow"]) == (["long", "slow"], 2)
+    assert night.called == []
+
+
+def test_a_night_that_ends_in_its_last_seconds_is_done_and_its_successor_called_once(
+    night: Night,
+) -> None:
+    night.names, night.milliseconds = ["slow"], 100_000
+
+    def late() -> None:
+        night.milliseconds = 14_000
+        night.timer.ring()
+
+    night.meanwhile = late
+    assert (night.run()["done"], night.called) == (1, [1])
+    night.timer.ring()
+    night.meanwhile, night.milliseconds = lambda: None, 900_000
+    night.function.house.clock.advance(VISIBILITY_SECONDS + 1)
+    # A queue may deliver again what was given back and then acknowledged; it is found done.
+    assert night.run(1) in ({"done": done, "later": 0, "failed": 0} for done in (0, 1))
+    assert (night.run(1)["done"], night.called) == (0, [1])
+
+
+@pytest.mark.parametrize("lost", ["receive", "acknowledge", "continue_later", "call"])
+def test_no_single_failure_at_the_queue_ends_a_night(night: Night, lost: str) -> None:
+    night.names, night.trouble = ["one", "two"], {each: RuntimeError() for each in ("one", "two")}
+    assert night.run()["failed"] == 2
+    night.trouble.clear()
+    night.function.house.clock.advance(VISIBILITY_SECONDS + 1)
+    night.names, night.milliseconds = ["short"], 119_000
+    if lost == "call":
+        night.refused = [NeverSent("no room")]
+    else:
+        night.queue.down[lost] = Unavailable("no queue")
+    night.run()
+    assert night.called == [1]
+    night.milliseconds = 900_000
+    for seconds in (6, VISIBILITY_SECONDS + 1):
+        night.function.house.clock.advance(seconds)
+        night.run(1)
+    assert {"one", "two", "short"} <= set(night.ran)
+    assert night.run(1) == {"done": 0, "later": 0, "failed": 0}
 
 
 def test_calls_that_follow_each_other_come_to_an_end(night: Night) -> None:
@@ -229,3 +375,13 @@ def test_who_cannot_be_told_of_the_night_is_told_of_it_the_next_hour(night: Nigh
     with pytest.raises(Unavailable):
         night.run()
     assert night.ran == []
+
+
+def test_a_timer_acts_in_a_thread_of_its_own_unless_it_is_cancelled() -> None:
+    acted, cancelled = Event(), Event()
+    never = thread_timer(0.2, cancelled.set)
+    never.start()
+    never.cancel()
+    thread_timer(0.01, acted.set).start()
+    assert acted.wait(10)
+    assert not cancelled.wait(0.4)

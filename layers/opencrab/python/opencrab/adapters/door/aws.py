@@ -24,7 +24,7 @@ _OK = 200
 
 
 class Credentials(NamedTuple):
-    """AWS credentials of this function, valid for longer than its process lives."""
+    """AWS credentials of this function."""
 
     key_id: str
     secret: str

@@ -28,7 +28,7 @@ class SettingsObject:
     def __init__(
         self,
         http: PlainHttp,
-        signer: Signer,
+        signer: Callable[[], Signer],
         path: str,
         now: Callable[[], float],
         *,
@@ -63,7 +63,7 @@ class SettingsObject:
         headers = {"host": self._http.host, "x-amz-content-sha256": _NOTHING}
         if etag:
             headers["if-none-match"] = etag
-        signed = self._signer.sign(f"GET\n{self._path}\n", headers, _NOTHING, self._now())
+        signed = self._signer().sign(f"GET\n{self._path}\n", headers, _NOTHING, self._now())
         return self._http.get(self._path, signed, seconds=self._seconds)
 
 
@@ -84,11 +84,7 @@ def settings_object_in_bucket(
 ) -> SettingsObject:
     """Return an object of a bucket, as a function reads it; raises Invalid for its environment."""
     region = environment.get("AWS_REGION") or require_variable(environment, "AWS_DEFAULT_REGION")
-    credentials = Credentials(
-        require_variable(environment, "AWS_ACCESS_KEY_ID"),
-        require_variable(environment, "AWS_SECRET_ACCESS_KEY"),
-        environment.get("AWS_SESSION_TOKEN", ""),
-    )
+    credentials = function_credentials(environment, now)
     domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
     special = environment.get(f"AWS_ENDPOINT_URL_{_SERVICE.upper()}") or environment.get(
         "AWS_ENDPOINT_URL"
@@ -98,5 +94,30 @@ def settings_object_in_bucket(
         url, path = special or f"https://s3.{region}.{domain}", f"/{bucket}/{key}"
     else:
         url, path = f"https://{bucket}.s3.{region}.{domain}", f"/{key}"
-    signer = Signer(_SERVICE, region, credentials)
+
+    def signer() -> Signer:
+        return Signer(_SERVICE, region, credentials())
+
     return SettingsObject(PlainHttp(url, trust), signer, path, now, seconds=seconds)
+
+
+def function_credentials(
+    environment: Mapping[str, str], now: Callable[[], float]
+) -> Callable[[], Credentials]:
+    """Return what returns valid credentials; it asks nobody before it is called.
+
+    Raises Invalid if the environment names none; what it returns may raise Unavailable.
+    """
+    has_server = "AWS_CONTAINER_CREDENTIALS_FULL_URI" in environment
+    if has_server and not environment.get("AWS_ACCESS_KEY_ID"):
+        from opencrab.adapters.door.credentials import (  # noqa: PLC0415 - with SnapStart only
+            ServedCredentials,
+        )
+
+        return ServedCredentials(environment, now)
+    credentials = Credentials(
+        require_variable(environment, "AWS_ACCESS_KEY_ID"),
+        require_variable(environment, "AWS_SECRET_ACCESS_KEY"),
+        environment.get("AWS_SESSION_TOKEN", ""),
+    )
+    return lambda: credentials

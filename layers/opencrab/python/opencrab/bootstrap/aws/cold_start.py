@@ -3,6 +3,9 @@
 The standard library writes and compiles the methods of a dataclass when its module loads: a tenth
 of a cold start, for hundreds of classes of which a first request uses some twenty. pydantic reads
 the metadata of every library to look for plugins, which is another tenth; the layer has none.
+
+With SnapStart a process begins as a copy of the one that loaded all this, as others do. What must
+differ between them is drawn when it is needed, or anew after the restore.
 """
 
 import dataclasses
@@ -35,6 +38,10 @@ def prepare_cold_start() -> None:
     # Not a setting of ours, and pydantic takes it from nowhere else.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # noqa: TID251
     defer_dataclasses()
+    if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":  # noqa: TID251
+        from opencrab.adapters.lambda_runtime.snapshot import renew_randomness_after_restore
+
+        renew_randomness_after_restore()
 
 
 def defer_dataclasses() -> None:

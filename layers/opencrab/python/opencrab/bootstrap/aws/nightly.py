@@ -1,23 +1,24 @@
 """The Lambda function of the nightly review: no model keys, no search, no channels."""
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from threading import Event
+from typing import TYPE_CHECKING, cast
 
 from opencrab import settings
+from opencrab.adapters.lambda_runtime.start import start_lambda_function
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.aws.deployed_models import DeployedModels
 from opencrab.bootstrap.aws.environment import lambda_log
 from opencrab.bootstrap.aws.functions import aws_message_admission
 from opencrab.bootstrap.aws.uploaded_settings import FollowingFunction, UploadedSettings
 from opencrab.bootstrap.prices import configured_nightly_price_update
-from opencrab.domain.errors import Unavailable
 from opencrab.engine.learning.nightly.run import run_nightly_review
 from opencrab.engine.learning.nightly.schedule import (
     send_learning_reviews_by_sessions,
     send_nightly_learning_reviews,
 )
+from opencrab.gateways.aws.night_calls import NightCalls
 from opencrab.gateways.aws.nightly import NightWorker
 
 if TYPE_CHECKING:
@@ -38,25 +39,14 @@ def lambda_night_worker(uploaded: UploadedSettings | None = None) -> Callable[[]
             review=send_learning_reviews_by_sessions,
             run=run_nightly_review,
             price=configured_nightly_price_update(configured, _transport),
-            call=_start_function,
+            calls=NightCalls(
+                start_lambda_function,
+                int(configured.get("aws.night_functions")),
+                pause=Event().wait,
+            ),
         )
 
     return FollowingFunction(build, uploaded).current
-
-
-def _start_function(name: str, event: Mapping[str, Any]) -> None:
-    """Start a function beside this one; raises Unavailable."""
-    from opencrab.adapters.aws_client import (
-        AWS_ERRORS,
-        aws_service_client,
-    )
-
-    try:
-        aws_service_client("lambda", attempts=1).invoke(
-            FunctionName=name, InvocationType="Event", Payload=json.dumps(event).encode()
-        )
-    except AWS_ERRORS as error:
-        raise Unavailable(f"function {name!r} was not started: {error}") from error
 
 
 def _transport() -> "Transport":

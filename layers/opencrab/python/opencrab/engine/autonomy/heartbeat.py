@@ -52,6 +52,7 @@ _MOST_EARLY = 2
 What is due each minute may have begun with the sweep each time, and the message never ended.
 """
 
+_PART = '"part":'
 _PAGE = 1_000
 _MOST = 100_000
 _LOG_PAGE = 100
@@ -158,8 +159,11 @@ def decide_queued_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutc
     Unavailable when a store is unavailable.
     """
     try:
-        told = HeartbeatMessage.from_stored(delivery.body)
+        # Older releases must take a part for a heartbeat, see queue_heartbeat_parts.
+        told = None if _PART in delivery.body else HeartbeatMessage.from_stored(delivery.body)
     except UnreadableValue:
+        told = None
+    if told is None:
         early = _start_queued_work(runtime, delivery)
         if early is not None and delivery.count > _MOST_EARLY:
             return MessageOutcome.FINISHED

@@ -28,11 +28,14 @@ from opencrab.ports.documents import DUE_PARTS
 from opencrab.ports.turn.journal import has_turn_lapsed
 from opencrab.ports.turn.queue import LONGEST_DELAY_SECONDS, BatchedMessage
 
+_NO_AGENT = "sweep"
+
 
 class SweepMessage(Value):
     """The body of a message that names a due item, a turn, a part, or a schedule and its agent."""
 
     v: Annotated[int, Field(ge=1, le=1, strict=True)] = 1
+    slot: Annotated[int, Field(ge=0, le=0, strict=True)] | None = None
     due: str = ""
     part: Annotated[int, Field(ge=0, strict=True)] | None = None
     turn: str = ""
@@ -67,10 +70,15 @@ def queue_ending_leases(runtime: Runtime, turns: Iterable[Turn]) -> None:
 
 
 def queue_heartbeat_parts(runtime: Runtime) -> None:
-    """Queue each part of the agents, so that others queue the heartbeats of the coming minute."""
+    """Queue each part of the agents, so that others queue the heartbeats of the coming minute.
+
+    A release that does not know parts, as during a deployment or after a step back, reads in such a
+    message a heartbeat of 1970, which it drops; its own sweep queues the heartbeats then.
+    """
     now = runtime.clock.now()
     runtime.home.beats.send_batch(
-        _message(f"part-{part}", SweepMessage(part=part), now, now) for part in range(DUE_PARTS)
+        _message(f"part-{part}", SweepMessage(part=part, agent=_NO_AGENT, slot=0), now, now)
+        for part in range(DUE_PARTS)
     )
 
 

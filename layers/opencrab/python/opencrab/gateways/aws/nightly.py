@@ -1,7 +1,8 @@
 """Lambda's side of the night: what is due is sent, then taken one by one until time is over.
 
 Reviews of skills by day are sent and taken likewise. Where many are due, the function calls more of
-itself, which take from the same queue side by side, and whose time is over calls its successor.
+itself, which take from the same queue side by side. One whose time is over, or that is about to be
+cut off, calls its successor.
 
 No mapping calls a function for the queue of nights: to ask it all day long would cost more than
 everything that is asked of it. What fails stays in the queue until the next hour, and is given up
@@ -16,6 +17,13 @@ from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Pace
 from opencrab.gateways.aws.functions import LambdaLog, Run
+from opencrab.gateways.aws.night_calls import (
+    NIGHT,
+    NightCalls,
+    NightContinuation,
+    SetTimer,
+    thread_timer,
+)
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
 
 log = logging.getLogger(__name__)
@@ -29,24 +37,9 @@ LEAST_SECONDS = 60.0
 MOST_SECONDS = 840.0
 """The time that any night can have: nearly all of a call."""
 
-PER_FUNCTION = 200
-"""Nights for which one function is called; fewer are done by the one that the schedule called."""
-
-MOST_FUNCTIONS = 20
-MOST_SUCCESSORS = 8
-"""How often a call is continued by another. Lambda ends a loop of 16; the next hour does more."""
-
-NIGHT = "night"
-"""What the event of a call for help names: how many calls were before it."""
-
-CallFunction = Callable[[str, Mapping[str, Any]], None]
-"""Starts a function by its name with an event, and does not wait. Raises Unavailable."""
-
 _SHOWN = 200
 _WAIT_SECONDS = 1.0
 """A shorter look may miss messages that are there."""
-
-_GIVEN_BACK_SECONDS = 5
 
 
 class NightWorker:
@@ -61,7 +54,8 @@ class NightWorker:
         review: Callable[[Runtime], int],
         run: Run,
         price: Callable[[Runtime], int],
-        call: CallFunction,
+        calls: NightCalls,
+        set_timer: SetTimer = thread_timer,
     ) -> None:
         self._runtime = runtime
         self._lambda_log = lambda_log
@@ -69,7 +63,8 @@ class NightWorker:
         self._review = review
         self._run = run
         self._price = price
-        self._call = call
+        self._calls = calls
+        self._set_timer = set_timer
 
     def run_nightly(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Queue due nightly runs and reviews, update prices if any was queued, and run the runs.
@@ -81,12 +76,17 @@ class NightWorker:
             return float(context.get_remaining_time_in_millis()) / 1_000
 
         self._lambda_log.set_context()
-        told = {} if NIGHT in event else self._send_due(context.function_name)
-        done, is_empty = self._work(Pace(seconds_left=seconds_left))
+        name, before = context.function_name, int(event.get(NIGHT, 0))
+        told = {} if NIGHT in event else self._send_due(name)
+        continuation = NightContinuation(
+            self._runtime.home.nights,
+            lambda: self._calls.call_successor(name, before + 1),
+            seconds_left,
+            self._set_timer,
+        )
+        done, is_empty = self._work(Pace(seconds_left=seconds_left), continuation)
         told |= done
-        before = int(event.get(NIGHT, 0))
-        if not is_empty and before < MOST_SUCCESSORS:
-            self._call_more(context.function_name, 1, before + 1)
+        continuation.end(is_empty=is_empty)
         if any(told.values()):
             self._lambda_log.set_context()
             log.info(
@@ -97,20 +97,12 @@ class NightWorker:
     def _send_due(self, function: str) -> dict[str, int]:
         """Send what is due, and call more functions if it is much."""
         sent = self._fall(self._runtime)
-        self._call_more(function, min(sent // PER_FUNCTION, MOST_FUNCTIONS), 1)
+        self._calls.call_helpers(function, sent)
         prices = self._prices() if sent else 0
         reviews = self._reviews()
         if not sent:
-            self._call_more(function, min(reviews // PER_FUNCTION, MOST_FUNCTIONS), 1)
+            self._calls.call_helpers(function, reviews)
         return {"sent": sent, "reviews": reviews, "prices": prices}
-
-    def _call_more(self, function: str, count: int, number: int) -> None:
-        """Call so many functions to help; without them the night only takes longer."""
-        try:
-            for _ in range(count):
-                self._call(function, {NIGHT: number})
-        except OpenCrabError as error:
-            log.warning("cannot call more functions for the night: error=%s", error.message)
 
     def _reviews(self) -> int:
         """Send skill reviews and return their number; 0 on an error, retried the next hour."""
@@ -132,34 +124,42 @@ class NightWorker:
             self._lambda_log.count("PriceFailures")
             return 0
 
-    def _work(self, pace: Pace) -> tuple[dict[str, int], bool]:
+    def _work(self, pace: Pace, continuation: NightContinuation) -> tuple[dict[str, int], bool]:
         """Run waiting nightly runs; count those that are done, deferred ("later") and failed.
 
         True beside the counts if no more wait, as far as one sees. What this call has no time for
-        is held until its end: given back at once, others with as little time would take it in
-        turn, until it is a dead letter.
+        is held until its end.
         """
-        queue, held = self._runtime.home.nights, list[str]()
+        queue = self._runtime.home.nights
         told = {"done": 0, "later": 0, "failed": 0}
-        is_empty = False
-        while not is_empty and pace.seconds_left() > LEAST_SECONDS:
-            delivery = queue.receive(
-                visibility_seconds=VISIBILITY_SECONDS, wait_seconds=_WAIT_SECONDS
-            )
+        while pace.seconds_left() > LEAST_SECONDS:
+            try:
+                delivery = queue.receive(
+                    visibility_seconds=VISIBILITY_SECONDS, wait_seconds=_WAIT_SECONDS
+                )
+            except OpenCrabError as error:
+                log.warning("cannot receive nightly runs: error=%s", error.message)
+                self._lambda_log.count("NightFailures")
+                break
             if delivery is None:
-                is_empty = True
-            elif pace.seconds_left() < min(LEAST_SECONDS * 2 ** (delivery.count - 1), MOST_SECONDS):
-                held.append(delivery.receipt)
-            else:
-                self._lambda_log.set_context()
+                return told, True
+            if pace.seconds_left() < min(LEAST_SECONDS * 2 ** (delivery.count - 1), MOST_SECONDS):
+                continuation.hold(delivery.receipt)
+                continue
+            self._lambda_log.set_context()
+            with continuation.guard(delivery.receipt):
                 ended = self._ended(delivery, pace)
-                told[ended] += 1
                 if ended == "done":
-                    queue.acknowledge(delivery.receipt)
-        for receipt in held:
-            # Those who were called with this one end with it; who follows them has the time.
-            queue.continue_later(receipt, 0 if is_empty else _GIVEN_BACK_SECONDS)
-        return told, is_empty and not held
+                    self._acknowledge(delivery)
+            told[ended] += 1
+        return told, False
+
+    def _acknowledge(self, delivery: Delivery) -> None:
+        """Remove what is done; if that fails it comes again, and is found done."""
+        try:
+            self._runtime.home.nights.acknowledge(delivery.receipt)
+        except OpenCrabError as error:
+            log.warning("a nightly run that is done comes again: error=%s", error.message)
 
     def _ended(self, delivery: Delivery, pace: Pace) -> str:
         """Run one nightly run and return its outcome; catches every error of the run."""
