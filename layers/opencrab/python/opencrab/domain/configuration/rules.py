@@ -211,7 +211,7 @@ _AGENTS: dict[str, SettingRule] = {
     "autonomy.shares.memory": _whole(0),
     "autonomy.shares.world": _whole(0),
     "autonomy.shares.recent": _whole(0),
-    "trials.skill_percent": _whole(0, 90),
+    "trials.skill_percent": _whole(0, 100),
     "trials.memory_percent": _whole(0, 50),
     "trials.candidates": _whole(1, 50),
     "trials.least_turns": _whole(10, 10_000),

@@ -11,12 +11,12 @@ from math import sqrt
 from pydantic import Field
 
 from opencrab.domain.learning.evidence import ModelEvidence
+from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.statistics.confidence import (
     Estimate,
     MomentSums,
     combine_estimates,
-    estimate_mean,
 )
 from opencrab.domain.statistics.seeded_random import SeededRandom
 from opencrab.domain.value import Value
@@ -25,7 +25,7 @@ DRAWS = 200
 MODELS = 20
 """The limit of models in a traffic split, the same as in `Mix`."""
 
-LEAST_JUDGED, LEAST_TRIED = 20, 10
+LEAST_JUDGED, LEAST_TRIED = 20, 3
 """Judged turns of a model before it can be preferred, without exploration and with it. With
 exploration a wrong choice is found out. Without it, two models need as many."""
 
@@ -43,25 +43,29 @@ other."""
 SPENT = 0.95
 """The share of a day's budget that is planned; the rest is for days with more turns."""
 
-_PRIOR, _STEPS, _SMALL, _TWO = 2.0, 60, 0.002, 2
+_STEPS, _SMALL, _TWO = 60, 0.002, 2
+_PARTS = (1.0, 0.5, 0.25, 0.1)
 _DEAREST, _CHEAPEST = 1e7, 1e-12
-UNKNOWN = Estimate(n=0, mean=0.5, low=0.0, high=1.0)
-"""The estimate for a model without turns."""
+UNKNOWN = RewardBelief(0.55, 0.14)
+"""The belief about a model without turns."""
+
+SCALE = 0.5
+"""The factor of the posterior's standard deviation in draws: half of the doubt finds a better model
+nearly as soon, at half of the cost."""
 
 
 class BanditArm(Value):
     """A model that may be chosen, by alias and name, with its evidence.
 
     `price` is the expected cost of a turn (micro-dollars), used if no turn has shown it; if both
-    are missing the model is not used. `graded` is what calibrated self-given grades add
-    (`calibration.calibration_sums`).
+    are missing the model is not used. `belief` is what the reward model believes of its quality.
     """
 
     model: str
     name: str
     evidence: ModelEvidence = ModelEvidence()
     price: float | None = None
-    graded: MomentSums = MomentSums()
+    belief: RewardBelief = UNKNOWN
 
     @property
     def cost(self) -> float | None:
@@ -144,10 +148,14 @@ class _Table:
         self._by_quality = float(
             aim.goal in {OptimizationGoal.MAXIMIZE_QUALITY, OptimizationGoal.BALANCE}
         )
-        shapes = [_shape(each.quality + each.graded) for each in self.arms]
-        chance = SeededRandom(seed)
-        self._means = self._values([a / (a + b) for a, b in shapes])
-        self._draws = [self._values([chance.beta(a, b) for a, b in shapes]) for _ in range(DRAWS)]
+        beliefs, chance = [each.belief for each in self.arms], SeededRandom(seed)
+        self._means = self._values([each.mean for each in beliefs])
+        # Without exploration the whole doubt counts, as nothing else would find a wrong choice out.
+        scale = SCALE if aim.explore > 0 else 1.0
+        self._draws = [
+            self._values([each.mean + scale * each.sd * chance.normal() for each in beliefs])
+            for _ in range(DRAWS)
+        ]
 
     def best(self, price: float) -> int:
         """Return the best arm at a price on money, of those with enough data."""
@@ -159,18 +167,6 @@ class _Table:
         for draw in self._draws:
             wins[self._first(draw, price)] += 1
         return [each / DRAWS for each in wins]
-
-    def focused(self, shares: Sequence[float]) -> list[float]:
-        """Return the shares with those of all little-known arms given to one of them.
-
-        Arms explored one after the other are known sooner than all at once.
-        """
-        unknown = [arm for arm, share in enumerate(shares) if share and arm not in self._proven]
-        first = max(unknown, key=lambda arm: (self.arms[arm].quality.n, shares[arm]), default=None)
-        found = [0.0 if arm in unknown else share for arm, share in enumerate(shares)]
-        if first is not None:
-            found[first] = sum(shares[arm] for arm in unknown)
-        return found
 
     def is_sure(self, arm: int, price: float) -> bool:
         """Check whether an arm beats the present one in most draws (SURE), or the budget needs it.
@@ -239,13 +235,18 @@ def _plan_within_budget(tables: Mapping[str, _Table], budget: float) -> _Plan:
     """Compute a plan whose expected cost is within the budget, if there is one.
 
     First find the price on money at which the best arms are affordable, then give the arms that win
-    draws at this price their share, and take what that costs from the rest.
+    draws at this price their share, or the part of it that the budget allows, and take what that
+    costs from the rest.
     """
     nothing = {name: [0.0] * len(table.arms) for name, table in tables.items()}
     first = _affordable(tables, nothing, budget)
     tried = {name: _exploration_shares(table, first) for name, table in tables.items()}
-    plan = _affordable(tables, tried, budget)
-    return first if plan.word != "learned" else plan
+    for part in _PARTS:
+        less = {name: [part * each for each in shares] for name, shares in tried.items()}
+        plan = _affordable(tables, less, budget)
+        if plan.word == "learned":
+            return plan
+    return first
 
 
 def _affordable(
@@ -291,7 +292,7 @@ def _affordable(
 def _exploration_shares(table: _Table, plan: _Plan) -> list[float]:
     """Compute the shares of arms to explore: those that win draws without being the best."""
     best, shares = table.best(plan.price), table.shares(plan.price)
-    others = table.focused([0.0 if arm == best else share for arm, share in enumerate(shares)])
+    others = [0.0 if arm == best else share for arm, share in enumerate(shares)]
     whole = sum(others)
     scale = min(table.aim.explore / whole, 1.0) if whole else 0.0
     return [each * scale for each in others]
@@ -312,9 +313,7 @@ def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[BanditMix | None,
     return BanditMix(
         weights={arm.model: weight for weight, arm in known},
         best=tuple(table.arms[arm].model for arm in sorted(best)),
-        quality=combine_estimates(
-            [(each, estimate_mean(arm.quality) or UNKNOWN) for each, arm in known]
-        ),
+        quality=combine_estimates([(each, _estimate(arm)) for each, arm in known]),
         cost_micro_usd=costs,
         latency_ms=_mean_latency(known),
         reason=plan.word,
@@ -372,13 +371,11 @@ def _now(subject: BanditSubject) -> float:
     return subject.turns_a_day * sum(current)
 
 
-def _shape(quality: MomentSums) -> tuple[float, float]:
-    """Fit a Beta distribution to the moments of the data, with the prior Beta(1, 1)."""
-    weight = quality.n + _PRIOR
-    mean = min(max((quality.total + _PRIOR / 2) / weight, 0.001), 0.999)
-    spread = max(quality.variance, 1e-4) / (weight + 1)
-    size = max(mean * (1 - mean) / spread - 1, _PRIOR)
-    return mean * size, (1 - mean) * size
+def _estimate(arm: BanditArm) -> Estimate:
+    """Return what is believed of an arm's quality, with the 95 % credible interval."""
+    mean = min(max(arm.belief.mean, 0.0), 1.0)
+    low, high = (min(max(each, 0.0), 1.0) for each in arm.belief.limits)
+    return Estimate(n=arm.quality.n, mean=mean, low=low, high=high)
 
 
 def _latency(arm: BanditArm) -> float | None:

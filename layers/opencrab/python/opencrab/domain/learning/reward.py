@@ -36,6 +36,21 @@ class TurnOpinion(Value):
     by_owner: bool = False
 
 
+class JudgedTurn(Value):
+    """A turn with its reward; None if no signal indicates one.
+
+    `said` is the reward without the outcome of its actions: a skill may make a model act more
+    often, so that turns are judged, and judged well, that would not be judged at all without the
+    skill. `weight` is the sum of its signals' weights, and `acted` the share of its actions in it.
+    """
+
+    signals: TurnSignals
+    worth: float | None
+    said: float | None = None
+    weight: float = 0.0
+    acted: float = 0.0
+
+
 def turn_feedback_opinions(experiences: Iterable[Experience]) -> tuple[TurnOpinion, ...]:
     """Return people's latest opinions of turns; a remark without a rating is none.
 
@@ -66,13 +81,30 @@ def turn_reward(
     bad. A model's grade of its own answer is not used. Of a turn that answered an outsider only the
     owner's opinion counts: others could cause all other signals.
     """
+    found = _reward_signals(signals, opinions, corrected=corrected, repeated=repeated)
+    weight = sum(each for each, _ in found)
+    return sum(each * value for each, value in found) / weight if weight else None
+
+
+def turn_reward_weight(
+    signals: TurnSignals, opinions: Iterable[TurnOpinion], *, corrected: bool, repeated: bool
+) -> float:
+    """Return the sum of the weights of a turn's signals; 0 without any."""
+    found = _reward_signals(signals, opinions, corrected=corrected, repeated=repeated)
+    return sum(each for each, _ in found)
+
+
+def _reward_signals(
+    signals: TurnSignals, opinions: Iterable[TurnOpinion], *, corrected: bool, repeated: bool
+) -> list[tuple[float, float]]:
+    """Return the weight and the value of each signal of a turn."""
     told = [(each.by_owner, each.up) for each in opinions if each.up is not None]
     said = [up for by_owner, up in told if by_owner]
     if not said and not signals.outsider:
         said = [up for _, up in told]
     found = [(OPINIONS, sum(said) / len(said))] if said else []
     if signals.outsider:
-        return found[0][1] if found else None
+        return found
     if signals.task_success is not None:
         found.append((OUTCOMES, float(signals.task_success)))
     if corrected:
@@ -84,8 +116,7 @@ def turn_reward(
         found.append((ACTIONS, signals.done / tried))
     if _reward_signals_show_no_answer(signals):
         found.append((OUTCOMES, 0.0))
-    weight = sum(each for each, _ in found)
-    return sum(each * value for each, value in found) / weight if weight else None
+    return found
 
 
 def _reward_signals_show_no_answer(signals: TurnSignals) -> bool:

@@ -10,17 +10,19 @@ from opencrab.domain.value import Value
 class TrialSettings(Value):
     """Settings of the experiments by which agents learn what helps them.
 
-    A skill on trial is withheld from `skill_percent` of the turns that it fits, memories are
+    A skill on trial is withheld from at most `skill_percent` of the turns that it fits: from few as
+    long as it may help, from nearly all once it seems to harm; 0 switches trials off. Memories are
     withheld from the searches of `memory_percent` of all turns. At most `candidates` skills are on
-    trial at once, each for `most_turns` fitting turns; nothing is decided before `least_turns`.
+    trial at once; one without effect is let go after `most_turns`, and nothing is decided before
+    `least_turns`.
     Nightly reviews run at `night_hour`, UTC. By day skills are reviewed after each
     `review_sessions` new sessions, never if 0. Only turns in which a skill was given or withheld at
     random count for it: a skill that a model reads by itself does not.
     """
 
-    skill_percent: Annotated[int, Field(ge=0, le=90)] = 50
+    skill_percent: Annotated[int, Field(ge=0, le=100)] = 100
     memory_percent: Annotated[int, Field(ge=0, le=50)] = 10
-    candidates: Annotated[int, Field(ge=1, le=50)] = 12
+    candidates: Annotated[int, Field(ge=1, le=50)] = 30
     least_turns: Annotated[int, Field(ge=10, le=10_000)] = 30
     most_turns: Annotated[int, Field(ge=30, le=100_000)] = 600
     night_hour: Annotated[int, Field(ge=0, le=23)] = 18

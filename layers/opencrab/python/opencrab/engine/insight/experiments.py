@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal, TypeVar
 
 from pydantic import Field
@@ -21,8 +22,9 @@ from opencrab.domain.learning.change import (
     learning_holdout_percent,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
+from opencrab.domain.learning.reward_model import RewardPosterior
+from opencrab.domain.learning.signals import SkillHoldouts, withheld_percent
 from opencrab.domain.learning.treatment_effect import (
-    TrialVerdict,
     skill_trial_verdict,
     trial_effects_of_skill,
 )
@@ -37,6 +39,7 @@ from opencrab.engine.learning import changes, memory_holdout
 from opencrab.engine.learning.measures import Measure, model_name_for_evidence, text_times_of_skills
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import StoredEvidence, load_current_learning_data
+from opencrab.ports.skills import load_skill_holdouts
 
 DECISIONS = 10
 """Most decisions of one experiment, the newest."""
@@ -101,18 +104,19 @@ class Experiment(Value):
     """An experiment with its results so far and its decision.
 
     `subject` is skill:NAME, models:PURPOSE.TASK_TYPE or memory. `verdict` is the current result for
-    a skill on trial, `reason` the code of the reason. `withheld_percent` is the share of turns that
-    go without it.
+    a skill on trial, `reason` the code of the reason, `only` the types of task that alone it would
+    be kept for. `withheld_percent` is the share of turns that go without it.
     """
 
     subject: str
     kind: Literal["skill", "models", "memory"]
     state: ExperimentState
     effect: Measure | None = None
-    by_model: dict[str, Measure] = Field(default_factory=dict)
+    by_task: dict[str, Measure] = Field(default_factory=dict)
     trial: TrialOf | None = None
     verdict: Literal["promote", "keep", "retire"] | None = None
     reason: str | None = None
+    only: tuple[str, ...] = ()
     withheld_percent: int | None = None
     models: tuple[MixedModel, ...] = ()
     decisions: tuple[AdjustmentView, ...] = ()
@@ -221,6 +225,12 @@ class _Table:
     mind: AgentState
     known: StoredEvidence
     decisions: Sequence[Adjustment]
+    holdouts: SkillHoldouts | None
+
+    @cached_property
+    def posterior(self) -> RewardPosterior:
+        """What is believed of the agent's skills now."""
+        return RewardPosterior(self.known.worths)
 
     @classmethod
     def of(cls, runtime: Runtime, agent_id: str, mind: AgentState) -> "_Table":
@@ -229,7 +239,7 @@ class _Table:
         page = facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)
         worded = text_times_of_skills(fact.read(AcquiredSkill) for fact in page)
         known = load_current_learning_data(facts, agent_id, runtime.clock.now(), worded)
-        return cls(runtime, agent_id, mind, known, decided)
+        return cls(runtime, agent_id, mind, known, decided, load_skill_holdouts(facts, agent_id))
 
     def skills(self) -> Iterator[Experiment]:
         """Yield skills on trial and skills that wait for a trial."""
@@ -267,15 +277,12 @@ class _Table:
             )
 
     def _skill(self, skill: AcquiredSkill) -> Experiment:
-        trials, evidence = self.runtime.rules.trials, self.known.evidence
+        trials = self.runtime.rules.trials
         subject = LearnedSubject(kind=AdjustmentKind.SKILL, name=skill.name)
-        shown = analytics_of_skill(skill, evidence, self.mind, trials)
-        found = trial_effects_of_skill(evidence, skill.name)
-        says, why = (
-            skill_trial_verdict(found[0], trials)
-            if found
-            else (TrialVerdict.KEEP, "too_little_data")
-        )
+        found = trial_effects_of_skill(self.posterior, self.known.evidence, skill.name)
+        percent = withheld_percent(self.holdouts, skill.name, trials.skill_percent)
+        shown = analytics_of_skill(skill, found, self.mind, trials, percent)
+        says, why, only = skill_trial_verdict(found, trials)
         return Experiment(
             subject=_experiment_address(subject),
             kind="skill",
@@ -283,11 +290,12 @@ class _Table:
                 subject, ExperimentState.WAITING if skill.waits else ExperimentState.RUNNING
             ),
             effect=shown.effect,
-            by_model=shown.by_model,
+            by_task=shown.by_task,
+            only=only,
             trial=shown.trial,
             verdict=says.value,
             reason=why,
-            withheld_percent=0 if skill.waits else trials.skill_percent,
+            withheld_percent=0 if skill.waits else percent,
             decisions=self._decisions(subject),
         )
 

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.insight.figures import weeks_of_analytics
-from opencrab.domain.learning.aggregate import JudgedTurn, learning_rewards_of_turns
+from opencrab.domain.learning.aggregate import learning_rewards_of_turns
 from opencrab.domain.learning.model_selection import CandidateModel
-from opencrab.domain.learning.reward import turn_feedback_opinions
+from opencrab.domain.learning.reward import JudgedTurn, turn_feedback_opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
 from opencrab.domain.learning.treatment_effect import SkillEffect
 from opencrab.domain.memory.memory import EXPERIENCE, Experience

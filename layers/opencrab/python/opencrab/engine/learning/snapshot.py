@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.model_selection import CandidateModel, SelectionInput
+from opencrab.domain.learning.reward_model import RewardPosterior, prior_prices
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill
@@ -45,6 +47,12 @@ class EvidenceSnapshot:
         """Total evidence of all days of the snapshot."""
         return self.aggregated.evidence
 
+    @cached_property
+    def posterior(self) -> RewardPosterior:
+        """What is believed of models and skills after all days of the snapshot."""
+        prices = {each.name: each.price for each in self.choices.values()}
+        return RewardPosterior(self.aggregated.reward_sums, prior_prices(prices))
+
     @property
     def changes(self) -> bool:
         """True if the run may change or propose anything."""
@@ -62,6 +70,7 @@ class EvidenceSnapshot:
             choices=self.choices,
             earlier=self.recent,
             day_micro_usd=self.day_micro_usd,
+            worths=self.aggregated.reward_sums,
         )
 
 
