@@ -22,6 +22,7 @@ _BOUND = 1.5
 class Lived:
     """What one learner's life in one world came to; regrets are in points a turn, by night."""
 
+    family: str
     regrets: list[float] = field(default_factory=list)
     over_budget: int = 0
     fates: Counter[str] = field(default_factory=Counter)
@@ -42,7 +43,7 @@ class Lived:
 
 def live(family: str, seed: int, rule: str, nights: int = NIGHTS) -> Lived:
     """Run one learner through one world; `rule` is "ours" or one of the textbook's."""
-    world, found = BenchWorld(family, seed), Lived()
+    world, found = BenchWorld(family, seed), Lived(family)
     learner: Learner = Ours(world) if rule == "ours" else RULES[rule](world)
     for day in range(nights):
         asked_today, seen, regret = tuple(world.questions(day)), SimulatedDay(), 0.0

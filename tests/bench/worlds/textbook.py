@@ -23,7 +23,7 @@ from tests.bench.worlds.families import (
     split_at_price,
 )
 
-_TRIED, _LEAST, _PLANNED = 5, 20, 0.97
+_TRIED, _LEAST, _PLANNED, _DRAWS = 5, 20, 0.97, 20
 
 
 class Learner(Protocol):
@@ -145,33 +145,46 @@ class EpsilonGreedy(Greedy):
     explore = 0.1
 
 
-class BetaThompson(Greedy):
-    """Thompson sampling with a Beta posterior for each task and model, and for each skill."""
+class Thompson(Greedy):
+    """Each turn takes the best of a draw, at the price of money at which such a day is paid.
 
-    sweeps = False
+    Agrawal and Devanur, "Bandits with concave rewards and convex knapsacks", 2014.
+    """
+
+    sweeps, price = False, 0.0
+
+    def draw(self, task: int, models: Sequence[BenchModel]) -> list[float]:
+        """Return one draw of what each model is worth."""
+        raise NotImplementedError
+
+    def choose_model(self, asked: Asked) -> tuple[str, float]:
+        """Return the model with the best draw at the day's price of money."""
+        models = self.world.models
+        if self.day != self.world.today:
+            self.day, self.price = self.world.today, self.priced(models)
+        return models[_best(self.draw(asked.task, models), models, self.price)].name, 1.0
+
+    def priced(self, models: Sequence[BenchModel]) -> float:
+        """Return the price of money at which a day of such draws is paid."""
+        whole, limit = sum(self.turns), _PLANNED * self.world.day_micro_usd
+        draws = [
+            (self.turns[task] / whole / _DRAWS, self.draw(task, models))
+            for task in range(TASKS)
+            for _ in range(_DRAWS)
+        ]
+        return _price(draws, models, limit / self.world.rules.turns)
+
+
+class BetaThompson(Thompson):
+    """Thompson sampling with a Beta posterior for each task and model, and for each skill."""
 
     def __init__(self, world: BenchWorld) -> None:
         super().__init__(world)
         self.counts = defaultdict[tuple[object, ...], list[float]](lambda: [1.0, 1.0])
 
-    def value(self, task: int, model: str) -> float:
-        """Return the posterior mean, for the plan."""
-        good, bad = self.counts[task, model]
-        return good / (good + bad)
-
-    def choose_model(self, asked: Asked) -> tuple[str, float]:
-        """Return the model with the best draw at the plan's price of money."""
-        if self.day != self.world.today:
-            self.day, self.mix = self.world.today, self.plan()
-        mix = (self.mix or self.plan())[asked.task]
-        draws = {
-            each: self.chance.betavariate(*self.counts[asked.task, each.name])
-            for each in self.world.models
-        }
-        dearest = max(each.cost for each in self.world.models if each.name in mix)
-        found = [each for each in draws if each.cost <= dearest]
-        best = max(found, key=draws.__getitem__)
-        return (best.name if best.name not in mix else self.drawn(asked.task)), 1.0
+    def draw(self, task: int, models: Sequence[BenchModel]) -> list[float]:
+        """Return a draw for each model."""
+        return [self.chance.betavariate(*self.counts[task, each.name]) for each in models]
 
     def gain(self, skill: BenchSkill, task: int) -> float:
         """Return a draw of the difference between turns with a skill and without it."""
@@ -200,10 +213,10 @@ class BetaThompson(Greedy):
         """Nothing is ever dropped."""
 
 
-class LinearThompson(Greedy):
+class LinearThompson(Thompson):
     """Linear Thompson sampling over task x model and skills, with a full Gaussian posterior."""
 
-    sweeps, sampled = False, 1.0
+    sampled = 1.0
     noise, spread, effect = 0.4, 0.25, 0.15
 
     def __init__(self, world: BenchWorld) -> None:
@@ -233,27 +246,48 @@ class LinearThompson(Greedy):
         del task
         return self.theta[self.names[skill.name]]
 
+    def drawn_parameters(self) -> list[float]:
+        """Return a draw from the posterior."""
+        noise = _back(self.factor, [self.chance.gauss(0, 1) for _ in self.mean])
+        return [mean + each for mean, each in zip(self.mean, noise, strict=True)]
+
     def choose_skills(self, asked: Asked) -> tuple[list[BenchSkill], list[BenchSkill]]:
         """Draw parameters for the turn, and choose by them."""
-        self.theta = self.mean
-        if self.chance.random() < self.sampled:
-            noise = _back(self.factor, [self.chance.gauss(0, 1) for _ in self.mean])
-            self.theta = [mean + each for mean, each in zip(self.mean, noise, strict=True)]
+        is_drawn = self.chance.random() < self.sampled
+        self.theta = self.drawn_parameters() if is_drawn else self.mean
         return super().choose_skills(asked)
 
+    def draw(self, task: int, models: Sequence[BenchModel]) -> list[float]:
+        """Return what the parameters at hand say of each model."""
+        return [self.value(task, each.name) for each in models]
+
+    def priced(self, models: Sequence[BenchModel]) -> float:
+        """Return the price of money, by draws as they will be made; and the plan of the mean."""
+        if self.sampled == 1:
+            theta, found = self.theta, 0.0
+            whole, limit = sum(self.turns), _PLANNED * self.world.day_micro_usd
+            draws = list[tuple[float, list[float]]]()
+            for _ in range(_DRAWS):
+                self.theta = self.drawn_parameters()
+                draws += [
+                    (self.turns[task] / whole / _DRAWS, self.draw(task, models))
+                    for task in range(TASKS)
+                ]
+            found, self.theta = _price(draws, models, limit / self.world.rules.turns), theta
+            return found
+        theta, self.theta = self.theta, self.mean
+        self.mix = self.plan()
+        each = [(n / sum(self.turns), self.draw(task, models)) for task, n in enumerate(self.turns)]
+        limit = _PLANNED * self.world.day_micro_usd / self.world.rules.turns
+        found, self.theta = _price(each, models, limit), theta
+        return found
+
     def choose_model(self, asked: Asked) -> tuple[str, float]:
-        """Return the best model in the parameters drawn, no dearer than the plan."""
-        if self.day != self.world.today:
-            theta, self.theta = self.theta, self.mean
-            self.day, self.mix = self.world.today, self.plan()
-            self.theta = theta
-        mix = (self.mix or self.plan())[asked.task]
-        if self.theta is self.mean:
+        """Return the best model in the parameters drawn, or one by the plan of the mean."""
+        chosen = super().choose_model(asked)
+        if self.theta is self.mean and self.mix is not None:
             return self.drawn(asked.task), 1.0
-        dearest = max(each.cost for each in self.world.models if each.name in mix)
-        found = [each for each in self.world.models if each.cost <= dearest]
-        best = max(found, key=lambda each: self.value(asked.task, each.name))
-        return (best.name if best.name not in mix else self.drawn(asked.task)), 1.0
+        return chosen
 
     def see(self, task: int, model: str, turn: JudgedTurn, worth: float) -> None:
         """Add a turn to the normal equations."""
@@ -279,8 +313,30 @@ RULES = {
     "ε-greedy": EpsilonGreedy,
     "Beta Thompson": BetaThompson,
     "linear Thompson": LinearThompson,
-    "linear, 20 %": LinearThompson20,
+    "linear 20 %": LinearThompson20,
 }
+
+
+def _best(values: Sequence[float], models: Sequence[BenchModel], price: float) -> int:
+    priced = [value - price * each.cost for value, each in zip(values, models, strict=True)]
+    return priced.index(max(priced))
+
+
+def _price(
+    draws: Sequence[tuple[float, list[float]]], models: Sequence[BenchModel], limit: float
+) -> float:
+    """Return the least price of money at which a turn costs no more than the limit."""
+
+    def spent(price: float) -> float:
+        return sum(share * models[_best(each, models, price)].cost for share, each in draws)
+
+    if spent(0.0) <= limit:
+        return 0.0
+    low, high = 0.0, 1e-3
+    for _ in range(24):
+        middle = (low + high) / 2
+        low, high = (middle, high) if spent(middle) > limit else (low, middle)
+    return high
 
 
 def _factor(matrix: list[list[float]]) -> list[list[float]]:
