@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
 from math import sqrt
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def main(said: Sequence[str] | None = None) -> None:
             found[key] = each
             if asked.results:
                 with asked.results.open("a") as file:
-                    file.write(json.dumps({"key": key, **asdict(each)}) + "\n")
+                    file.write(json.dumps({"key": key, **vars(each)}) + "\n")
     kind = "sealed" if first >= SEALED else "tuning"
     sys.stdout.write(f"{kind} seeds {asked.seeds}, {asked.nights} nights\n\n")
     wanted = set(keys)

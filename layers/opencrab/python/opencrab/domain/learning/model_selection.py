@@ -37,6 +37,7 @@ from opencrab.domain.learning.reward_model import (
     RewardPosterior,
     RewardSums,
     prior_prices,
+    reward_posterior,
 )
 from opencrab.domain.learning.reward_rows import reward_sums_of_evidence
 from opencrab.domain.models.optimization import Aim
@@ -88,7 +89,7 @@ class SelectionInput(Value):
     def posterior(self) -> RewardPosterior:
         """What is believed of each model; by the evidence alone if there are no sums."""
         sums = self.worths if self.worths.names else reward_sums_of_evidence(self.evidence)
-        return RewardPosterior(
+        return reward_posterior(
             sums, prior_prices({each.name: each.price for each in self.choices.values()})
         )
 

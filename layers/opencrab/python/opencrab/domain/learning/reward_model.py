@@ -8,6 +8,7 @@ exact for these sums (Lindley and Smith, "Bayes estimates for the linear model",
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from math import erf, exp, log, pi, sqrt
 from operator import mul
 from typing import NamedTuple
@@ -35,6 +36,7 @@ _MEAN, _SLOPE, _HELP = 0.55, 0.05, 0.03
 _SPREAD = {MODEL: 0.12, TASK: 0.1, CELL: 0.07, SKILL: 0.12, TOPIC: 0.04, FIT: 0.08, ACTED: 0.3}
 _PLACES, _READ_PER_WRITTEN = 7, 4.0
 _95 = 1.959964
+_LATE = {TOPIC: 1, SKILL: 2, FIT: 2}
 
 
 class RewardRow(NamedTuple):
@@ -97,23 +99,38 @@ def normal_share(value: float) -> float:
 
 def reward_sums_of_rows(rows: Iterable[RewardRow]) -> RewardSums:
     """Sum up judged turns."""
-    products, values = dict[tuple[str, str], float](), dict[str, float]()
+    places, products, values = dict[str, int](), list[list[float]](), list[float]()
     for row in rows:
-        listed = sorted(row.terms.items())
-        for place, (name, value) in enumerate(listed):
-            weighted = value * row.weight
-            values[name] = values.get(name, 0.0) + weighted * row.worth
-            for other, much in listed[: place + 1]:
-                products[name, other] = products.get((name, other), 0.0) + weighted * much
-    names = tuple(sorted(values))
+        listed = list[tuple[int, float]]()
+        for name, value in row.terms.items():
+            place = places.get(name)
+            if place is None:
+                place = places[name] = len(places)
+                products.append([0.0] * (place + 1))
+                values.append(0.0)
+            listed.append((place, value))
+        listed.sort()
+        for number, (place, value) in enumerate(listed, start=1):
+            weighted, line = value * row.weight, products[place]
+            values[place] += weighted * row.worth
+            for other, much in listed[:number]:
+                line[other] += weighted * much
+    names = sorted(places, key=_order)
+    order = [places[name] for name in names]
     return RewardSums(
-        names=names,
+        names=tuple(names),
         products=tuple(
-            tuple(products.get((name, other), 0.0) for other in names[: place + 1])
-            for place, name in enumerate(names)
+            tuple(products[max(place, other)][min(place, other)] for other in order[:number])
+            for number, place in enumerate(order, start=1)
         ),
-        values=tuple(values[name] for name in names),
+        values=tuple(values[place] for place in order),
     )
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Return a term's place in sums: those of skills last, whose beliefs are asked for most."""
+    kind, _, rest = name.partition("/")
+    return (_LATE.get(kind, 0), f"{rest.partition('/')[0]}/{name}")
 
 
 def combine_reward_sums(parts: Iterable[tuple[float, RewardSums]]) -> RewardSums:
@@ -121,7 +138,7 @@ def combine_reward_sums(parts: Iterable[tuple[float, RewardSums]]) -> RewardSums
     listed = [(share, sums) for share, sums in parts if sums.names]
     if len(listed) == 1 and listed[0][0] == 1:
         return listed[0][1]
-    names = sorted({name for _, sums in listed for name in sums.names})
+    names = sorted({name for _, sums in listed for name in sums.names}, key=_order)
     known = {name: place for place, name in enumerate(names)}
     rows = [[0.0] * (place + 1) for place in range(len(names))]
     values = [0.0] * len(names)
@@ -247,12 +264,20 @@ class RewardPosterior:
         return found
 
 
-def prior_prices(prices: Mapping[str, Price]) -> dict[str, float]:
+@lru_cache(maxsize=1)
+def reward_posterior(
+    sums: RewardSums, prices: tuple[tuple[str, float], ...] = ()
+) -> RewardPosterior:
+    """Return the posterior of some sums; that of the last ones is kept, as a night asks often."""
+    return RewardPosterior(sums, dict(prices))
+
+
+def prior_prices(prices: Mapping[str, Price]) -> tuple[tuple[str, float], ...]:
     """Return what an average token of each model costs, for the prior."""
-    return {
-        name: _READ_PER_WRITTEN * each.input_per_million + each.output_per_million
+    return tuple(
+        (name, _READ_PER_WRITTEN * each.input_per_million + each.output_per_million)
         for name, each in prices.items()
-    }
+    )
 
 
 def _prior_mean(name: str, scores: Mapping[str, float]) -> float:

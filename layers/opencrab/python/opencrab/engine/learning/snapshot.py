@@ -9,7 +9,7 @@ from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.model_selection import CandidateModel, SelectionInput
-from opencrab.domain.learning.reward_model import RewardPosterior, prior_prices
+from opencrab.domain.learning.reward_model import RewardPosterior, prior_prices, reward_posterior
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill
@@ -51,7 +51,7 @@ class EvidenceSnapshot:
     def posterior(self) -> RewardPosterior:
         """What is believed of models and skills after all days of the snapshot."""
         prices = {each.name: each.price for each in self.choices.values()}
-        return RewardPosterior(self.aggregated.reward_sums, prior_prices(prices))
+        return reward_posterior(self.aggregated.reward_sums, prior_prices(prices))
 
     @property
     def changes(self) -> bool:

@@ -22,7 +22,7 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.evidence import ClosedEvidence, Evidence
 from opencrab.domain.learning.model_selection import CandidateModel
 from opencrab.domain.learning.review_period import review_period_of_day
-from opencrab.domain.learning.reward_model import RewardPosterior
+from opencrab.domain.learning.reward_model import reward_posterior
 from opencrab.domain.learning.reward_rows import ClosedRewards, KnownRewards
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import (
@@ -164,7 +164,7 @@ class ProductPolicy:
 
     def effect(self, skill: str) -> SkillEffect:
         """Return what is known of a skill's effect over all types of task."""
-        posterior = RewardPosterior(self.folded.reward_sums)
+        posterior = reward_posterior(self.folded.reward_sums)
         found = trial_effects_of_skill(posterior, self.evidence, skill)
         return found[0] if found else SkillEffect(skill=skill)
 
