@@ -7,6 +7,7 @@ in draws from what is known, at a price on money that keeps the day within its b
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
+from operator import mul
 
 from pydantic import Field
 
@@ -44,8 +45,7 @@ SPENT = 0.95
 """The share of a day's budget that is planned; the rest is for days with more turns."""
 
 _STEPS, _SMALL, _TWO = 60, 0.002, 2
-_PARTS = (1.0, 0.5, 0.25, 0.1)
-_DEAREST, _CHEAPEST = 1e7, 1e-12
+_DEAREST, _CHEAPEST, _NEARLY = 1e7, 1e-12, 1e-4
 UNKNOWN = RewardBelief(0.55, 0.14)
 """The belief about a model without turns."""
 
@@ -213,99 +213,78 @@ def _charges(
 
 
 class _Plan(Value):
-    """The plan for each subject: the explored share by arm, and the rest for the best arms."""
-
-    tried: dict[str, list[float]]
-    dear: dict[str, int]
-    cheap: dict[str, int]
-    dear_share: float
-    price: float
-    word: str
-
-    def weights(self, name: str) -> list[float]:
-        """Return the weights of a subject's arms."""
-        found = list(self.tried[name])
-        rest = 1 - sum(found)
-        found[self.dear[name]] += rest * self.dear_share
-        found[self.cheap[name]] += rest * (1 - self.dear_share)
-        return found
-
-
-def _plan_within_budget(tables: Mapping[str, _Table], budget: float) -> _Plan:
-    """Compute a plan whose expected cost is within the budget, if there is one.
-
-    First find the price on money at which the best arms are affordable, then give the arms that win
-    draws at this price their share, or the part of it that the budget allows, and take what that
-    costs from the rest.
-    """
-    nothing = {name: [0.0] * len(table.arms) for name, table in tables.items()}
-    first = _affordable(tables, nothing, budget)
-    tried = {name: _exploration_shares(table, first) for name, table in tables.items()}
-    for part in _PARTS:
-        less = {name: [part * each for each in shares] for name, shares in tried.items()}
-        plan = _affordable(tables, less, budget)
-        if plan.word == "learned":
-            return plan
-    return first
-
-
-def _affordable(
-    tables: Mapping[str, _Table], tried: dict[str, list[float]], budget: float
-) -> _Plan:
-    """Find the best arms at the lowest price on money that keeps to the budget.
+    """The weights of each subject's arms at a price of money, and which arms are thought best.
 
     Between two neighbouring prices one subject changes its arm: the money is split there.
     """
 
-    def cost(arms: Mapping[str, int]) -> float:
-        return sum(
-            table.turns
-            * (
-                sum(share * each for share, each in zip(tried[name], table.costs, strict=True))
-                + (1 - sum(tried[name])) * table.costs[arms[name]]
-            )
-            for name, table in tables.items()
-        )
+    weights: dict[str, list[float]]
+    best: dict[str, tuple[int, ...]]
+    price: float
+    word: str = "learned"
 
+
+def _plan_within_budget(tables: Mapping[str, _Table], budget: float) -> _Plan:
+    """Find the plan at the lowest price of money whose expected cost is within the budget.
+
+    Exploration is paid from the same budget at the same price, so that what is tried costs no more
+    than what may be learned by it is thought to be worth.
+    """
     low, high = 0.0, _DEAREST
-    dear = {name: table.best(low) for name, table in tables.items()}
-    cheap = {name: table.best(high) for name, table in tables.items()}
-    spent, least = cost(dear), cost(cheap)
-    if spent <= budget or least > budget:
-        word = "learned" if spent <= budget else "over_budget"
-        arms = dear if spent <= budget else cheap
-        return _Plan(tried=tried, dear=arms, cheap=arms, dear_share=1, price=low, word=word)
+    dear, cheap = _priced_plan(tables, low), _priced_plan(tables, high)
+    if _cost(tables, dear) <= budget:
+        return dear
+    if _cost(tables, cheap) > budget:
+        return cheap.replaced(word="over_budget", price=low)
     for _ in range(_STEPS):
         middle = sqrt(low * high) if low else high / 1e3
-        arms = {name: table.best(middle) for name, table in tables.items()}
-        if cost(arms) > budget:
-            low, dear = middle, arms
+        plan = _priced_plan(tables, middle)
+        if _cost(tables, plan) > budget:
+            low, dear = middle, plan
         else:
-            high, cheap = middle, arms
-        if high < _CHEAPEST:
+            high, cheap = middle, plan
+        if high < _CHEAPEST or high - low < _NEARLY * high:
             break
-    spent, least = cost(dear), cost(cheap)
+    spent, least = _cost(tables, dear), _cost(tables, cheap)
     share = (budget - least) / (spent - least)
-    return _Plan(tried=tried, dear=dear, cheap=cheap, dear_share=share, price=high, word="learned")
+    mixed = {
+        name: [
+            share * more + (1 - share) * less
+            for more, less in zip(dear.weights[name], cheap.weights[name], strict=True)
+        ]
+        for name in tables
+    }
+    best = {name: tuple(sorted({*dear.best[name], *cheap.best[name]})) for name in tables}
+    return _Plan(weights=mixed, best=best, price=high)
 
 
-def _exploration_shares(table: _Table, plan: _Plan) -> list[float]:
-    """Compute the shares of arms to explore: those that win draws without being the best."""
-    best, shares = table.best(plan.price), table.shares(plan.price)
-    others = [0.0 if arm == best else share for arm, share in enumerate(shares)]
-    whole = sum(others)
-    scale = min(table.aim.explore / whole, 1.0) if whole else 0.0
-    return [each * scale for each in others]
+def _priced_plan(tables: Mapping[str, _Table], price: float) -> _Plan:
+    """Return the best arm of each subject at a price, and the others' shares for exploration."""
+    weights, found = dict[str, list[float]](), dict[str, tuple[int, ...]]()
+    for name, table in tables.items():
+        best, shares = table.best(price), table.shares(price)
+        others = 1 - shares[best]
+        scale = min(table.aim.explore / others, 1.0) if others > 0 else 0.0
+        weights[name] = [scale * share for share in shares]
+        weights[name][best] = 1 - scale * others
+        found[name] = (best,)
+    return _Plan(weights=weights, best=found, price=price)
+
+
+def _cost(tables: Mapping[str, _Table], plan: _Plan) -> float:
+    return sum(
+        table.turns * sum(map(mul, plan.weights[name], table.costs))
+        for name, table in tables.items()
+    )
 
 
 def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[BanditMix | None, str]:
     """Build a subject's traffic split from the plan, or return None; with the reason's code."""
-    weights = plan.weights(name)
-    best = {plan.dear[name], plan.cheap[name]}
+    weights, best = plan.weights[name], set(plan.best[name])
     if table.aim.explore == 0:
-        best = {plan.cheap[name]}
+        best = {table.best(plan.price)}
         weights = [float(arm in best) for arm in range(len(weights))]
-        if not table.is_sure(plan.cheap[name], plan.price):
+        if not table.is_sure(*best, plan.price):
             return None, "not_sure"
     weights = _round_weights(weights, max(sorted(best), key=weights.__getitem__))
     known = [(weight, arm) for weight, arm in zip(weights, table.arms, strict=True) if weight > 0]
