@@ -22,7 +22,7 @@ from opencrab.domain.statistics.confidence import (
 from opencrab.domain.statistics.seeded_random import SeededRandom
 from opencrab.domain.value import Value
 
-DRAWS = 200
+DRAWS = 100
 MODELS = 20
 """The limit of models in a traffic split, the same as in `Mix`."""
 
@@ -45,7 +45,7 @@ SPENT = 0.95
 """The share of a day's budget that is planned; the rest is for days with more turns."""
 
 _STEPS, _SMALL, _TWO = 60, 0.002, 2
-_DEAREST, _CHEAPEST, _NEARLY = 1e7, 1e-12, 1e-4
+_DEAREST, _CHEAPEST, _NEARLY = 1e7, 1e-12, 0.02
 UNKNOWN = RewardBelief(0.55, 0.14)
 """The belief about a model without turns."""
 
@@ -57,8 +57,9 @@ nearly as soon, at half of the cost."""
 class BanditArm(Value):
     """A model that may be chosen, by alias and name, with its evidence.
 
-    `price` is the expected cost of a turn (micro-dollars), used if no turn has shown it; if both
-    are missing the model is not used. `belief` is what the reward model believes of its quality.
+    `price` is the expected cost of a turn (micro-dollars) at today's prices; without it the mean of
+    all turns counts, and without both the model is not used. `belief` is what the reward model
+    believes of its quality.
     """
 
     model: str
@@ -69,9 +70,9 @@ class BanditArm(Value):
 
     @property
     def cost(self) -> float | None:
-        """The mean cost of a turn in micro-dollars; None if unknown."""
-        known = self.evidence.cost.mean
-        return self.price if known is None else max(known, 0.0)
+        """The expected cost of a turn in micro-dollars; None if unknown."""
+        known = self.evidence.cost.mean if self.price is None else self.price
+        return None if known is None else max(known, 0.0)
 
     @property
     def quality(self) -> MomentSums:

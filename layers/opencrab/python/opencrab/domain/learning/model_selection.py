@@ -44,6 +44,7 @@ from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.routing import Routing, RoutingBasis, Use
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.money.budget import Price, Usage
+from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import parse_usage_task_key
 from opencrab.domain.value import MicroUsd, Value
@@ -55,7 +56,7 @@ HELD = timedelta(days=3)
 """The time in which a split with the same best model changes only to explore another model: shares
 are drawn at random."""
 
-_NEARLY = 1e-3
+_NEARLY, _PRICED = 1e-3, 10
 _TAKEN_BACK = {AdjustmentState.UNDONE, AdjustmentState.ROLLED_BACK}
 
 
@@ -320,7 +321,7 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
             model=alias,
             name=choice.name,
             evidence=_model_evidence(ground, name, choice.name),
-            price=None if tokens is None else float(choice.price.cost(tokens)),
+            price=_price(ground, f"{name}/{choice.name}", choice.price, tokens),
             belief=ground.posterior.of_model(name, choice.name),
         )
         for alias, choice in ground.choices.items()
@@ -330,6 +331,19 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
         turns_a_day=_model_turns_a_day(ground, name),
         current=bandit_current_alias(ground, name),
     )
+
+
+def _price(ground: SelectionInput, key: str, price: Price, tokens: Usage | None) -> float | None:
+    """Return what a turn is expected to cost: the open days' mean, drawn to the price of today.
+
+    Prices change, so that older days do not count.
+    """
+    if tokens is None:
+        return None
+    days = (day.models[key].cost for day in ground.days if key in day.models)
+    recent = sum(days, MomentSums())
+    known = (recent.mean or 0.0) * recent.n
+    return (known + _PRICED * float(price.cost(tokens))) / (recent.n + _PRICED)
 
 
 def _model_evidence(ground: SelectionInput, name: str, model: str) -> ModelEvidence:
