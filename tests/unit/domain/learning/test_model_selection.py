@@ -187,33 +187,12 @@ def test_a_change_ends_proposals_and_what_it_takes_the_place_of() -> None:
     assert {each.state for each in adjustments_ended_by(known, proposed)} == {states.PROPOSED}
 
 
-def test_a_model_whose_mix_was_rolled_back_is_known_by_what_it_did_since() -> None:
-    before = evidence(mini=of(100, 0.8))
-    made = mix_adjustment(
-        ground(evidence=before), TASK, MIXED, NOW, by="x", state=AdjustmentState.ROLLED_BACK
-    )
-    after = before + evidence(mini=of(30, 0.1))
-    broken = after + evidence(mini=of(0, 0).replaced(turns=30, failed=30))
-    told = learnable_choices(ground(evidence=broken, earlier=(made,)))[TASK].arms[1].evidence
-    assert (told.turns, told.failed) == (60, 30)
-    for earlier, n, mean in (((), 130, 83 / 130), ((made,), 30, 0.1)):
-        known = learnable_choices(ground(evidence=after, earlier=earlier))[TASK].arms[1].quality
-        assert known.n == n
-        assert known.mean == pytest.approx(mean)
-
-
-def test_only_models_that_fell_are_forgotten() -> None:
-    known = evidence(mini=of(100, 0.8), gpt=of(100, 0.7))
-    halves = MIXED.replaced(weights={"fast": 0.9, "smart": 0.1})
-    made = mix_adjustment(
-        ground(evidence=known), TASK, halves, NOW, by="x", state=AdjustmentState.ROLLED_BACK
-    )
-    fell = made.replaced(evidence={**made.evidence, "fell": [MINI]})
-    arms = {
-        each.model: each
-        for each in learnable_choices(ground(evidence=known, earlier=(fell,)))[TASK].arms
-    }
-    assert (arms["fast"].quality.n, arms["smart"].quality.n) == (0, 100)
+def test_a_turn_is_expected_to_cost_what_it_did_of_late_and_what_todays_prices_say() -> None:
+    known = ground(evidence=evidence(gpt=of(300, 0.8, cost=90), mini=of(300, 0.8, cost=90)))
+    late, priced = (arm.price or 0.0 for arm in learnable_choices(known)[TASK].arms)
+    cost = known.days[0].models[f"{TASK}/{GPT}"].cost.mean or 0.0
+    assert priced == 400
+    assert late == pytest.approx((20 * cost + 10 * priced) / 30)
 
 
 def test_a_model_that_is_known_to_be_bad_does_not_keep_a_small_share_for_trying() -> None:

@@ -71,8 +71,8 @@ class SelectionInput(Value):
     """The data from which models are chosen.
 
     `days` are the evidence of the open days, `tallies` their counts, `worths` the sums of the worth
-    model over all days. `choices` are by alias,
-    `earlier` the agent's recent adjustments, newest first; `day_micro_usd` is what a day may cost.
+    model over all days. `choices` are by alias, `earlier` the agent's recent adjustments, newest
+    first; `day_micro_usd` is what a day may cost.
     """
 
     agent: Agent
@@ -334,32 +334,17 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
 
 
 def _price(ground: SelectionInput, key: str, price: Price, tokens: Usage | None) -> float | None:
-    """Return what a turn is expected to cost: the open days' mean, drawn to the price of today.
-
-    Prices change, so that older days do not count.
-    """
+    """Return what a turn is expected to cost: the open days' mean, drawn to the price of today."""
     if tokens is None:
         return None
-    days = (day.models[key].cost for day in ground.days if key in day.models)
-    recent = sum(days, MomentSums())
-    known = (recent.mean or 0.0) * recent.n
-    return (known + _PRICED * float(price.cost(tokens))) / (recent.n + _PRICED)
+    recent = sum((day.models[key].cost for day in ground.days if key in day.models), MomentSums())
+    priced = _PRICED * float(price.cost(tokens))
+    return ((recent.mean or 0.0) * recent.n + priced) / (recent.n + _PRICED)
 
 
 def _model_evidence(ground: SelectionInput, name: str, model: str) -> ModelEvidence:
-    """Return the evidence of a model for a subject; after a rollback of it only newer evidence.
-
-    For a model whose split was rolled back because of it, only the evidence since then.
-    """
-    known = ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
-    for each in mix_adjustments(ground.earlier, name):
-        then = each.evidence.get("then", {})
-        fell = each.evidence.get("fell", then)
-        if each.state is AdjustmentState.ROLLED_BACK and model in then and model in fell:
-            later = known.since(ModelEvidence.of(then[model]))
-            names = ("quality", "turns", "failed")
-            return known.replaced(**{name: getattr(later, name) for name in names})
-    return known
+    """Return the evidence of a model for a subject."""
+    return ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
 
 
 def _tokens(ground: SelectionInput, name: str) -> Usage | None:
