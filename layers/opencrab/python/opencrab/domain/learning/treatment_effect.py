@@ -16,14 +16,19 @@ EXPECTED = 0.1
 USEFUL = 0.05
 """The least effect of a skill that is worth its place (5 points)."""
 
-LOSS, MISSED = 0.004, 0.015
+LOSS, MISSED, MISSED_ELSEWHERE = 0.004, 0.03, 0.06
 """The greatest expected loss of a decision, as a share of a turn's worth: of giving a skill to
-everybody, and of no longer trying one that seems to harm, which is withheld from most turns anyhow.
-"""
+everybody, of no longer trying one that seems to harm, which is withheld from most turns anyhow, and
+of no longer trying in other types of task one that helps in some."""
 
-SURE, HARMS = 0.96, 0.15
-"""The least probability of a benefit of a skill that is promoted, and the greatest of one that is
-retired: early turns mislead."""
+SURE, LIKELY, HARMS = 0.97, 0.9, 0.33
+"""The probabilities of a benefit: the least in a type of task for which a skill is promoted; the
+least in the other types if it is promoted for all; and the greatest of one that is retired, which
+by then is given in few turns, so that hardly more is learned of it."""
+
+SMALL = 0.15
+"""The share of turns below which a type of task does not keep a skill from being promoted for all.
+"""
 
 HOPELESS = 0.1
 """The greatest probability of an effect of USEFUL in any type of task that ends a long trial."""
@@ -115,21 +120,22 @@ def _effect(
 def skill_trial_verdict(effects: Sequence[SkillEffect], trials: TrialSettings) -> SkillVerdict:
     """Decide about a skill on trial by its effects, the one over all types of task first.
 
-    A decision is made when hardly any worth can be lost by it (LOSS, MISSED): giving the skill to
-    all turns it fits (`helps`), to those of the types of task for which it helps (`helps_some`), or
-    to none (`harms`). Until then its turns are its experiment, at a cost that the posterior keeps
-    small. A skill without effect is let go only after `most_turns` (`no_use_seen`): it costs
-    nothing but its place.
+    A decision is made when little worth can be lost by it (LOSS, MISSED, MISSED_ELSEWHERE): giving
+    the skill to all turns it fits (`helps`), to those of the types of task for which it helps
+    (`helps_some`), or to none (`harms`). Until then its turns are its experiment, at a cost that
+    the posterior keeps small. A skill without effect is let go only after `most_turns`
+    (`no_use_seen`): it costs nothing but its place.
     """
     if not effects or effects[0].turns < trials.least_turns:
         return SkillVerdict(TrialVerdict.KEEP, "too_little_data")
     whole, by_task = effects[0], effects[1:] or effects
     good = tuple(each.task_type for each in by_task if _surely_helps(each))
-    bad = tuple(each for each in by_task if each.task_type not in good)
-    if good and all(_may_help(each) for each in bad):
+    others = tuple(each for each in by_task if each.task_type not in good)
+    few = SMALL * sum(each.turns for each in by_task)
+    if good and all(_may_help(each, few) for each in others):
         if _surely_helps(whole):
             return SkillVerdict(TrialVerdict.PROMOTE, "helps")
-    elif good and all(each.missed < MISSED for each in bad):
+    elif good and all(each.missed < MISSED_ELSEWHERE for each in others):
         return SkillVerdict(TrialVerdict.PROMOTE, "helps_some", good)
     if whole.helps <= HARMS and not good and all(each.missed < MISSED for each in effects):
         return SkillVerdict(TrialVerdict.RETIRE, "harms")
@@ -155,8 +161,9 @@ def _surely_helps(effect: SkillEffect) -> bool:
     return effect.helps >= SURE and effect.lost < LOSS
 
 
-def _may_help(effect: SkillEffect) -> bool:
-    return effect.estimate is not None and effect.estimate.mean > 0
+def _may_help(effect: SkillEffect, few: float) -> bool:
+    is_positive = effect.estimate is not None and effect.estimate.mean > 0
+    return effect.helps >= LIKELY or (is_positive and effect.turns < few)
 
 
 def effect_of_treatment(paired: TreatedAndControl) -> SkillEffect:
