@@ -52,7 +52,7 @@ from opencrab.domain.value import MicroUsd, Value
 LET_BE = timedelta(days=30)
 """The time in which a split that was rolled back is not made again."""
 
-HELD = timedelta(days=3)
+HELD = timedelta(days=1)
 """The time in which a split with the same best model changes only to explore another model: shares
 are drawn at random."""
 

@@ -16,15 +16,20 @@ EXPECTED = 0.1
 USEFUL = 0.05
 """The least effect of a skill that is worth its place (5 points)."""
 
-LOSS, MISSED, MISSED_ELSEWHERE = 0.004, 0.03, 0.06
+LOSS, MISSED, MISSED_ELSEWHERE = 0.004, 0.03, 0.04
 """The greatest expected loss of a decision, as a share of a turn's worth: of giving a skill to
 everybody, of no longer trying one that seems to harm, which is withheld from most turns anyhow, and
 of no longer trying in other types of task one that helps in some."""
 
-SURE, LIKELY, HARMS = 0.97, 0.9, 0.33
+SURE, LIKELY, UNLIKELY, HARMS = 0.97, 0.9, 0.7, 0.33
 """The probabilities of a benefit: the least in a type of task for which a skill is promoted; the
-least in the other types if it is promoted for all; and the greatest of one that is retired, which
-by then is given in few turns, so that hardly more is learned of it."""
+least in the other types if it is promoted for all, and the greatest there if it is not; and the
+greatest of one that is retired, which by then is given in few turns, so that hardly more is learned
+of it."""
+
+LONG = 150
+"""The least judged turns of a skill that is promoted for some types of task only: the others would
+miss it for good."""
 
 SMALL = 0.15
 """The share of turns below which a type of task does not keep a skill from being promoted for all.
@@ -135,7 +140,7 @@ def skill_trial_verdict(effects: Sequence[SkillEffect], trials: TrialSettings) -
     if good and all(_may_help(each, few) for each in others):
         if _surely_helps(whole):
             return SkillVerdict(TrialVerdict.PROMOTE, "helps")
-    elif good and all(each.missed < MISSED_ELSEWHERE for each in others):
+    elif good and whole.turns >= LONG and all(_is_needless(each) for each in others):
         return SkillVerdict(TrialVerdict.PROMOTE, "helps_some", good)
     if whole.helps <= HARMS and not good and all(each.missed < MISSED for each in effects):
         return SkillVerdict(TrialVerdict.RETIRE, "harms")
@@ -164,6 +169,10 @@ def _surely_helps(effect: SkillEffect) -> bool:
 def _may_help(effect: SkillEffect, few: float) -> bool:
     is_positive = effect.estimate is not None and effect.estimate.mean > 0
     return effect.helps >= LIKELY or (is_positive and effect.turns < few)
+
+
+def _is_needless(effect: SkillEffect) -> bool:
+    return effect.helps <= UNLIKELY and effect.missed < MISSED_ELSEWHERE
 
 
 def effect_of_treatment(paired: TreatedAndControl) -> SkillEffect:
