@@ -3,10 +3,17 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
+from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.models.routing import Routing
 from opencrab.engine.simulation.learning.policies import SimulatedDay
 from opencrab.engine.simulation.learning.product import ProductPolicy
 from tests.bench.worlds.families import Asked, BenchSkill, BenchWorld
+
+AIM = Aim(
+    leave=LearningMode.APPLY, goal=OptimizationGoal.MAXIMIZE_QUALITY, min_quality=0.0, explore=0.5
+)
+"""What the owner wants: as for the textbook's learners, no least quality, and room to try models.
+"""
 
 
 class Ours:
@@ -14,7 +21,7 @@ class Ours:
 
     def __init__(self, world: BenchWorld) -> None:
         self.world = world
-        self.policy = ProductPolicy(cast("Any", world))
+        self.policy = ProductPolicy(cast("Any", world), aim=AIM)
         every = {f"model-{place + 1}": f"vendor:model-{place + 1}" for place in range(5)}
         self.policy.routing = Routing(default="model-3", aliases=every, selectable=tuple(every))
 

@@ -69,7 +69,7 @@ def trial(whole: SkillEffect, **by_task: SkillEffect) -> tuple[SkillEffect, ...]
             "code",
         ),
         (
-            trial(effect(0.05, turns=150), code=effect(0.2), chat=effect(0.05, DOUBTFUL)),
+            trial(effect(0.05), code=effect(0.2), chat=effect(0.01, DOUBTFUL)),
             "keep",
             "undecided",
             (),

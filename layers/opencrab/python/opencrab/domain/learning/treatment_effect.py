@@ -21,11 +21,10 @@ LOSS, MISSED, MISSED_ELSEWHERE = 0.004, 0.03, 0.04
 everybody, of no longer trying one that seems to harm, which is withheld from most turns anyhow, and
 of no longer trying in other types of task one that helps in some."""
 
-SURE, LIKELY, UNLIKELY, HARMS = 0.97, 0.9, 0.7, 0.33
+SURE, LIKELY, HARMS = 0.97, 0.7, 0.33
 """The probabilities of a benefit: the least in a type of task for which a skill is promoted; the
-least in the other types if it is promoted for all, and the greatest there if it is not; and the
-greatest of one that is retired, which by then is given in few turns, so that hardly more is learned
-of it."""
+least in the other types if it is promoted for all; and the greatest of one that is retired, which
+by then is given in few turns, so that hardly more is learned of it."""
 
 LONG = 150
 """The least judged turns of a skill that is promoted for some types of task only: the others would
@@ -172,7 +171,7 @@ def _may_help(effect: SkillEffect, few: float) -> bool:
 
 
 def _is_needless(effect: SkillEffect) -> bool:
-    return effect.helps <= UNLIKELY and effect.missed < MISSED_ELSEWHERE
+    return effect.helps < LIKELY and effect.missed < MISSED_ELSEWHERE
 
 
 def effect_of_treatment(paired: TreatedAndControl) -> SkillEffect:

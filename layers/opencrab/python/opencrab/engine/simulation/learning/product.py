@@ -89,12 +89,14 @@ _VERDICTS = {SkillStatus.ACTIVE: TrialVerdict.PROMOTE, SkillStatus.ARCHIVED: Tri
 class ProductPolicy:
     """The product's policy for an agent whose owner lets evidence change it."""
 
-    def __init__(self, world: LearningWorld, trials: TrialSettings = TRIALS) -> None:
+    def __init__(
+        self, world: LearningWorld, trials: TrialSettings = TRIALS, aim: Aim = AIM
+    ) -> None:
         self.world, self.trials = world, trials
         self.agent = Agent(
             id="pupil",
             name="Pupil",
-            llm=LlmConfig(aim=AIM),
+            llm=LlmConfig(aim=aim),
             created_at=START,
             updated_at=START,
         )
