@@ -97,8 +97,8 @@ def test_what_may_help_is_seldom_withheld_and_what_seems_to_harm_nearly_always()
     shares = [withheld_share(RewardBelief(mean, 0.1)) for mean in (0.2, 0.03, -0.03, -0.2)]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (LEAST_WITHHELD, MOST_WITHHELD)
-    assert shares[1] < 0.1
-    assert shares[2] > 0.9
+    assert shares[1] < 0.15
+    assert shares[2] > 0.85
 
 
 def ones(good: float, n: int) -> MomentSums:

@@ -23,7 +23,7 @@ kept."""
 
 CURRENT = "current"
 
-UNTRIED = 0.07
+UNTRIED = 0.14
 """The probability with which a skill is withheld before its first night: that of its prior."""
 
 SIGNALS = "signals"

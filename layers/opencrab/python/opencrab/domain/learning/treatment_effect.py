@@ -37,7 +37,7 @@ SMALL = 0.15
 HOPELESS = 0.1
 """The greatest probability of an effect of USEFUL in any type of task that ends a long trial."""
 
-EXPLORED, SCALE = 0.2, 0.5
+EXPLORED, SCALE = 0.4, 0.5
 """The share of turns that draw from the posterior, and the factor of its standard deviation."""
 
 _NO_ERROR = 1e-9
