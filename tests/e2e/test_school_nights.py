@@ -29,6 +29,7 @@ from opencrab.domain.learning.evidence import (
     Evidence,
     ModelEvidence,
 )
+from opencrab.domain.learning.model_selection import HELD
 from opencrab.domain.learning.reward import TurnOpinion
 from opencrab.domain.learning.signals import SIGNALS, TurnSignals
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
@@ -205,7 +206,7 @@ def _is_lawful_mix(rule: Seeing, made: list[Adjustment]) -> None:
         )
         if tries_little and earlier.state is AdjustmentState.SUPERSEDED:
             fresh = later.after["weights"].keys() - earlier.after["weights"].keys()
-            assert fresh or later.at - earlier.at >= timedelta(days=3)
+            assert fresh or later.at - earlier.at >= HELD
     for each in made[:-1]:
         until = each.evidence["until"]
         assert until == each.at.date().isoformat()
