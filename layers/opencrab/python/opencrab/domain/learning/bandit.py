@@ -7,7 +7,6 @@ in draws from what is known, at a price on money that keeps the day within its b
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
-from operator import mul
 
 from pydantic import Field
 
@@ -273,19 +272,22 @@ def _priced_plan(tables: Mapping[str, _Table], price: float) -> _Plan:
 
 
 def _cost(tables: Mapping[str, _Table], plan: _Plan) -> float:
-    return sum(
-        table.turns * sum(map(mul, plan.weights[name], table.costs))
-        for name, table in tables.items()
-    )
+    """Return the expected cost of a day in micro-dollars."""
+    turns = ((table.turns, plan.weights[name], table.costs) for name, table in tables.items())
+    return sum((number * _mean_cost(weights, costs) for number, weights, costs in turns), 0.0)
+
+
+def _mean_cost(weights: Sequence[float], costs: Sequence[float]) -> float:
+    return sum(weight * cost for weight, cost in zip(weights, costs, strict=True))
 
 
 def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[BanditMix | None, str]:
     """Build a subject's traffic split from the plan, or return None; with the reason's code."""
     weights, best = plan.weights[name], set(plan.best[name])
     if table.aim.explore == 0:
-        best = {table.best(plan.price)}
-        weights = [float(arm in best) for arm in range(len(weights))]
-        if not table.is_sure(*best, plan.price):
+        only = table.best(plan.price)
+        best, weights = {only}, [float(arm == only) for arm in range(len(weights))]
+        if not table.is_sure(only, plan.price):
             return None, "not_sure"
     weights = _round_weights(weights, max(sorted(best), key=weights.__getitem__))
     known = [(weight, arm) for weight, arm in zip(weights, table.arms, strict=True) if weight > 0]
