@@ -125,11 +125,13 @@ def learning_rewards_of_turns(
     trusted = [each for each in (*signals, *later) if not each.outsider]
     corrected = {each.corrects for each in trusted if each.corrects}
     repeated = {each.repeats for each in trusted if each.repeats}
+    thanked = {each.thanks for each in trusted if each.thanks}
     once = {each.turn_id: each for each in signals}
 
     def judged(turn: TurnSignals) -> JudgedTurn:
         opinions = about.get(turn.turn_id, ())
         marks = {"corrected": turn.turn_id in corrected, "repeated": turn.turn_id in repeated}
+        marks["thanked"] = turn.turn_id in thanked
         worth = said = turn_reward(turn, opinions, **marks)
         acted = turn.done + turn.undone > 0 and not turn.outsider
         if acted:

@@ -75,8 +75,8 @@ class TurnSignals(Value):
     appear in what the turn said or did. `done` and `undone` count actions that succeeded and
     failed, `task_success` is whether the turn's task was confirmed or failed; None without a task.
     `corrects` and `repeats` are the earlier turn that the message of this one corrected or asked
-    again. `outsider` says that it answered the public or a peer, whose words must not influence
-    what an agent learns.
+    again, and `thanks` the one for which it thanked. `outsider` says that it answered the public or
+    a peer, whose words must not influence what an agent learns.
     """
 
     turn_id: str
@@ -98,6 +98,7 @@ class TurnSignals(Value):
     task_success: bool | None = None
     corrects: str = ""
     repeats: str = ""
+    thanks: str = ""
     spoke: bool = False
     outsider: bool = False
 
