@@ -213,6 +213,8 @@ _AGENTS: dict[str, SettingRule] = {
     "autonomy.shares.recent": _whole(0),
     "trials.skill_percent": _whole(0, 100),
     "trials.memory_percent": _whole(0, 50),
+    "trials.model_percent": _whole(0, 50),
+    "trials.model_budget_percent": _whole(0, 100),
     "trials.candidates": _whole(1, 50),
     "trials.least_turns": _whole(10, 10_000),
     "trials.most_turns": _whole(30, 100_000),

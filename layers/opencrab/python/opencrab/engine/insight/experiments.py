@@ -8,6 +8,7 @@ from typing import Literal, TypeVar
 
 from pydantic import Field
 
+from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.insight.figures import analytics_task_key
@@ -30,19 +31,34 @@ from opencrab.domain.learning.treatment_effect import (
 )
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
-from opencrab.domain.statistics.confidence import Estimate, estimate_mean
+from opencrab.domain.statistics.confidence import estimate_mean
 from opencrab.domain.statistics.off_policy import off_policy_estimate
 from opencrab.domain.value import Unit, Value
+from opencrab.engine.insight.explored_models import MixedModel, explored_models
 from opencrab.engine.insight.memory_analytics import memory_effect_for_analytics
 from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, analytics_of_skill
 from opencrab.engine.learning import changes, memory_holdout
-from opencrab.engine.learning.measures import Measure, model_name_for_evidence, text_times_of_skills
+from opencrab.engine.learning.measures import (
+    Measure,
+    model_name_for_evidence,
+    text_times_of_skills,
+)
+from opencrab.engine.learning.model_exploration import (
+    EVERY_MODEL,
+    are_model_tries_stopped,
+    are_models_tried,
+    resume_model_tries,
+    stop_model_tries,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import StoredEvidence, load_current_learning_data
 from opencrab.ports.skills import load_skill_holdouts
 
 DECISIONS = 10
 """Most decisions of one experiment, the newest."""
+
+MODELS = "models"
+"""Subject of the trying of models that nobody asked for, for every type of task."""
 
 MEMORY = "memory"
 """Subject of the memory hold-out; the name "memories" is accepted too."""
@@ -79,25 +95,6 @@ class AdjustmentView(Adjustment):
         """Return a stored adjustment with its experiment's name and the texts concerned."""
         subject = LearnedSubject(kind=made.kind, name=made.subject)
         return cls(**dict(made), experiment=_experiment_address(subject), says=says)
-
-
-class MixedModel(Value):
-    """A model of a traffic split: its share, and the value, cost and time of its turns.
-
-    `name` is the model behind the alias now, null if its provider is not configured. Cost and time
-    are per turn; null is unknown. `off_policy` estimates, by self-normalised inverse propensity
-    weighting, the value of all turns of the split if this model alone had answered them; its n is
-    the effective sample size.
-    """
-
-    model: str
-    name: str | None
-    weight: Unit
-    turns: int
-    quality: Estimate | None
-    off_policy: Estimate | None
-    cost_micro_usd: float | None
-    latency_ms: float | None
 
 
 class Experiment(Value):
@@ -143,6 +140,8 @@ def _experiment_address(subject: LearnedSubject) -> str:
     """Return the subject's name in URLs: models:PURPOSE.TASK_TYPE has no slash."""
     if subject == MEMORIES:
         return MEMORY
+    if subject == EVERY_MODEL:
+        return MODELS
     return subject.text.replace("/", ".", 1)
 
 
@@ -153,14 +152,23 @@ def experiments_for_insight(runtime: Runtime, agent_id: str) -> Experiments:
     return Experiments(
         agent_id=agent_id,
         as_of=table.known.as_of or None,
-        explore=profile.agent.llm.aim.explore,
-        items=(*table.skills(), *table.mixes(), *table.memory()),
-        pinned=tuple(_experiment_address(LearnedSubject.of(each)) for each in profile.mind.pinned),
+        explore=runtime.rules.trials.aim_of(profile.agent.llm.aim).explore,
+        items=(*table.models(profile.agent), *table.skills(), *table.mixes(), *table.memory()),
+        pinned=tuple(_pins_of_agent(profile)),
     )
+
+
+def _pins_of_agent(profile: Profile) -> Iterator[str]:
+    if are_model_tries_stopped(profile.agent):
+        yield MODELS
+    for each in profile.mind.pinned:
+        yield _experiment_address(LearnedSubject.of(each))
 
 
 def stop_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     """End an experiment; raises NotFound naming the existing ones, Conflict if none runs."""
+    if subject == MODELS:
+        return stop_model_tries(runtime, agent_id, by)
     if _is_memory(subject):
         return memory_holdout.stop_learning_holdout(runtime, agent_id, by)
     return _apply_to_subject(
@@ -179,8 +187,12 @@ def find_stopped_experiment(runtime: Runtime, agent_id: str, subject: str, by: s
     return stop_experiment(runtime, agent_id, subject, by)
 
 
-def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str, by: str) -> Pinned:
     """Pin a subject, so that evidence does not change it; raises NotFound."""
+    if subject == MODELS:
+        if not are_model_tries_stopped(runtime.home.agents.get(agent_id).agent):
+            stop_model_tries(runtime, agent_id, by)
+        return Pinned(subject=subject, pinned=True)
     _apply_to_subject(
         runtime,
         agent_id,
@@ -193,6 +205,8 @@ def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pin
 def unpin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
     """Unpin a subject, so that evidence may change it; raises NotFound if it is not pinned."""
     mind = runtime.home.agents.get(agent_id).mind
+    if subject == MODELS and resume_model_tries(runtime, agent_id):
+        return Pinned(subject=subject, pinned=False)
 
     def free(name: str) -> AgentState:
         if not is_learning_pinned(mind, LearnedSubject.of(name)):
@@ -240,6 +254,22 @@ class _Table:
         worded = text_times_of_skills(fact.read(AcquiredSkill) for fact in page)
         known = load_current_learning_data(facts, agent_id, runtime.clock.now(), worded)
         return cls(runtime, agent_id, mind, known, decided, load_skill_holdouts(facts, agent_id))
+
+    def models(self, agent: Agent) -> Iterator[Experiment]:
+        """Yield the trying of models, if any are tried or the owner has stopped that."""
+        is_stopped = are_model_tries_stopped(agent)
+        if not is_stopped and not are_models_tried(self.runtime, agent):
+            return
+        shown = explored_models(self.runtime, agent, self.known.evidence)
+        if len(shown) == 1 and not is_stopped:
+            return
+        yield Experiment(
+            subject=MODELS,
+            kind="models",
+            state=ExperimentState.PINNED if is_stopped else ExperimentState.RUNNING,
+            models=shown,
+            decisions=self._decisions(EVERY_MODEL),
+        )
 
     def skills(self) -> Iterator[Experiment]:
         """Yield skills on trial and skills that wait for a trial."""

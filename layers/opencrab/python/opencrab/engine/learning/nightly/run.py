@@ -41,7 +41,7 @@ from opencrab.engine.learning.changes import (
     roll_back_mix,
     store_adjustment,
 )
-from opencrab.engine.learning.measures import learning_candidate_models, text_times_of_skills
+from opencrab.engine.learning.measures import ready_candidate_models, text_times_of_skills
 from opencrab.engine.learning.nightly.experiences import (
     experience_proposals,
     nightly_experience_search_hits,
@@ -368,7 +368,7 @@ def _scene(
         frozen=not {agent.id, INSTALLATION}.isdisjoint(runtime.home.switches.all_frozen()),
         trials=runtime.rules.trials,
         routing=runtime.models.routing,
-        choices=dict(learning_candidate_models(runtime.models, agent)),
+        choices=dict(ready_candidate_models(runtime, agent)),
         day_micro_usd=day_budget_of_bandit(agent, limits.agent_day(agent.day_limit_micro_usd)),
     )
 
