@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-web screenshots soak test-deployed test-aws test-live check audit crash money scale hostile worlds mutants bench bench-peers bench-web docs build validate deploy prices release lock format
+.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money scale hostile worlds mutants bench bench-learning bench-peers bench-web docs build validate deploy prices release lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -110,6 +110,11 @@ docs: .venv/.dev .venv-docs/.ready ## Write the reference and build the site (si
 	@$(BIN)/python -m tests.docs.glossary
 	@$(BIN)/python -m tests.docs.reference.pages
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict $(ARGS)
+
+# Ours beside textbook learners in made-up worlds; ARGS="--family own --seeds 1-3 --jobs 2
+# --results FILE". Lives go to FILE as they end, and a run goes on where the last one stopped.
+bench-learning: .venv/.dev ## Measure learning beside textbook learners
+	@$(BIN)/python -m tests.bench.worlds $(ARGS)
 
 # Runs alone, so that nothing else disturbs the clock.
 bench: .venv/.dev ## Measure speed against the budgets

@@ -52,7 +52,8 @@ def learner(house: House, name: str = "crab", **aim: Any) -> Agent:
     """An agent that may choose between two models, and what its owner lets it learn."""
     house.provider.routing = ROUTING
     agent = house.agent(name, QUIET, aim.pop("language", Language.EN))
-    llm = LlmConfig(aim=Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, **aim))
+    wanted = {"goal": OptimizationGoal.MAXIMIZE_QUALITY, "chosen": True, **aim}
+    llm = LlmConfig(aim=Aim.model_validate(wanted))
     return house.home.agents.save(agent.replaced(model=None, llm=llm))
 
 

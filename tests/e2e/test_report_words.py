@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.learning.report_wording import WORDING
+from opencrab.domain.insight.report_wording import WORDING
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.skills.skill import SkillStatus

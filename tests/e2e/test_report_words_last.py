@@ -9,7 +9,7 @@ import pytest
 
 from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.learning.report_wording import WORDING
+from opencrab.domain.insight.report_wording import WORDING
 from opencrab.domain.value import Language
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.learning.nightly.run import review_agent_now

@@ -113,6 +113,22 @@ def test_deeds_are_counted_and_talking_planning_and_nonsense_are_none(home: Hous
 
 
 @pytest.mark.parametrize(
+    ("asked", "thanks"),
+    [
+        ("去年の売上の合計を教えて", "ありがとうございます。次は予算をお願いします"),
+        ("Please add up the sales of the last year", "Thanks, that helped. Now the budget, please"),
+    ],
+)
+def test_thanks_name_the_turn_before(home: House, asked: str, thanks: str) -> None:
+    home.session(home.agent("crab", (Reply("120"),) * 9))
+    turns = list[str]()
+    for text in (asked, thanks, thanks):
+        home.clock.advance(60)
+        turns += [turn.id for turn in done(home, *home.say(text, f"m{len(turns)}"))]
+    assert [each.thanks for each in told(home)] == ["", turns[0], ""], "twice the same asks again"
+
+
+@pytest.mark.parametrize(
     ("asked", "wrong"),
     [
         ("去年の売上の合計を教えて", "違う、去年じゃなくて今年だよ"),

@@ -7,7 +7,12 @@ import pytest
 
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.signals import draw_learned_skill_holdouts
+from opencrab.domain.learning.signals import (
+    CURRENT,
+    SKILL_HOLDOUTS,
+    SkillHoldouts,
+    draw_learned_skill_holdouts,
+)
 from opencrab.domain.learning.skill_lifecycle import (
     SkillTeaching,
     index_learned_skill,
@@ -25,6 +30,9 @@ from tests.e2e.house import START, House
 
 TURNS = 40
 MESSAGE = "この請求書 invoice 領収書 receipt を見て"
+HALF = SkillHoldouts(at=START, shares={name: {"": 0.5} for name in ("first", "second", "third")})
+"""What a night made of the trials: every skill is withheld from half of its turns."""
+
 OWN = SkillTeaching(source_type=SourceType.REFLECTION, taught_by="owner", vouched=True)
 PATTERNS = {"first": "請求書|invoice|領収書", "second": "請求書|invoice", "third": "receipt"}
 """Skills that all fit the message, the better ones first; two of them have a place."""
@@ -65,18 +73,18 @@ def told(request: ChatRequest) -> set[str]:
     return {name for name in PATTERNS if f"# {name} の手順" in shown}
 
 
-def test_the_coin_withholds_a_share_and_nothing_else_of_the_prompt_differs(home: House) -> None:
+def test_a_share_is_withheld_and_the_next_ones_take_their_places(home: House) -> None:
     knowing(home)
     mind, held, asked = minded(home), 0, list[ChatRequest]()
+    home.home.facts.commit(new_fact("crab", SKILL_HOLDOUTS, CURRENT, HALF))
     for number in range(TURNS):
         (turn,) = home.say(MESSAGE, f"m{number}")
         home.work()
         (intent,) = intents(home, turn.id)
-        resting = draw_learned_skill_holdouts(
-            mind, turn.id, home.runtime.rules.trials.skill_percent
-        )
+        resting = draw_learned_skill_holdouts(mind, HALF, turn.id, intent.task_type, 100)
         best = ("first", "second")
-        assert intent.skills == tuple(name for name in best if name not in resting)
+        given = [name for name in PATTERNS if name not in resting]
+        assert intent.skills == tuple(given[:2])
         assert intent.skills_held == tuple(name for name in best if name in resting)
         asked.append(next(each for each in reversed(home.provider.seen) if each.actions))
         assert (told(asked[-1]), intent.skills_offered) == (set(intent.skills), ())
@@ -144,3 +152,23 @@ def test_what_was_decided_holds_for_the_whole_turn_whatever_the_mind_becomes(
         assert {(each.skills, each.skills_held) for each in later} == {
             (first.skills, first.skills_held)
         }
+
+
+def test_a_skill_kept_for_one_type_of_task_rests_in_all_others(home: House) -> None:
+    """Also where the model asks for it itself."""
+    knowing(home, settled=("first",))
+    minded(home, skills=minded(home).skills[:1])
+    kept = SkillHoldouts(at=START, only={"first": ("code",)})
+    home.home.facts.commit(new_fact("crab", SKILL_HOLDOUTS, CURRENT, kept))
+    (turn,) = home.say(f"コードの {MESSAGE}", "m1")
+    home.work()
+    (intent,) = intents(home, turn.id)
+    assert (intent.task_type, intent.skills, intent.skills_held) == ("code", ("first",), ())
+    asks = Reply(calls=(("use_skill", {"name": "first"}),))
+    home.scripts["crab"] = (asks, Reply("見ました"))
+    (turn,) = home.say(MESSAGE, "m2")
+    home.work()
+    first, second = intents(home, turn.id)
+    assert (first.task_type, first.skills, first.skills_held) == ("conversation", (), ("first",))
+    assert told(home.provider.seen[-1]) == set()
+    assert second.skills_held == ("first",)

@@ -6,7 +6,7 @@ from typing import Any
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.learning.report_wording import WORDING, ReportWording
+from opencrab.domain.insight.report_wording import WORDING, ReportWording
 from opencrab.domain.turn.turn import Turn
 from tests.crash.outside import Reply
 from tests.e2e.house import House

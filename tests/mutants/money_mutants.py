@@ -83,15 +83,15 @@ MUTANTS = (
     Mutant(
         id="router-private-leaks",
         module="opencrab.engine.models.router",
-        old="confined = leader.info.private or agent.llm.private",
+        old="confined = usual.info.private or agent.llm.private",
         new="confined = agent.llm.private",
         fault="when a private model fails its words are sent to a model in the cloud",
     ),
     Mutant(
         id="router-private-agent-leaks",
         module="opencrab.engine.models.router",
-        old="confined = leader.info.private or agent.llm.private",
-        new="confined = leader.info.private",
+        old="confined = usual.info.private or agent.llm.private",
+        new="confined = usual.info.private",
         fault="an agent that must stay private thinks with a model in the cloud",
     ),
     Mutant(

@@ -1,5 +1,6 @@
 """An agent's models over REST: what it thinks with, and what its calls came to."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -80,7 +81,8 @@ def test_an_agents_own_say_wins_over_the_installations(house: House) -> None:
     answer = house.call("PUT", f"/agents/{agent_id}/llm/config", body)
     found = answer.json()
     assert (answer.headers["etag"], found["version"]) == ('"2"', 2)
-    assert {name: found[name] for name in body} == body
+    chosen = body | {"aim": {**body["aim"], "chosen": True}}  # type: ignore[dict-item]
+    assert {name: found[name] for name in body} == chosen
     by = {use: one["by"] for use, one in found["effective"].items()}
     assert by == {
         "thinking": "permanent",
@@ -101,7 +103,23 @@ def test_an_agents_own_say_wins_over_the_installations(house: House) -> None:
         "day_micro_usd": None,
         "explore": 0.0,
         "worded": False,
+        "chosen": False,
     }
+    assert back["learning"] == back["aim"] | {"leave": "apply", "explore": 0.2}
+
+
+def test_what_an_owner_chose_about_learning_is_kept_whatever_the_settings_say(house: House) -> None:
+    agent_id = house.agent()
+    put = partial(house.call, "PUT", f"/agents/{agent_id}/llm/config")
+    for said in ({"leave": "recommend"}, {"explore": 0.0}, {"leave": "recommend", "explore": 0.0}):
+        found = put({"aim": said}).json()
+        assert found["aim"]["chosen"]
+        assert (found["learning"]["leave"], found["learning"]["explore"]) == ("recommend", 0.0)
+    goal = put({"aim": {"goal": "minimize_cost"}}).json()
+    assert not goal["aim"]["chosen"]
+    assert (goal["learning"]["goal"], goal["learning"]["leave"]) == ("minimize_cost", "apply")
+    again = put({"aim": goal["aim"]}).json()
+    assert again["aim"] == goal["aim"], "what was read may be written as it is"
 
 
 def test_the_sampling_of_a_use_reaches_the_model(house: House) -> None:

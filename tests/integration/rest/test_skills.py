@@ -107,7 +107,7 @@ def test_a_skill_names_its_actions_and_is_tried_if_its_owner_says_so(house: Hous
     path = f"/agents/{house.agent()}/skills"
     body = {**BODY, "name": "効果的な質問", "actions": ["ws_read", "send_speech"], "trial": True}
     made = house.made(path, body)
-    assert (made["status"], made["withheld_percent"]) == ("candidate", 50)
+    assert (made["status"], made["withheld_percent"]) == ("candidate", 14)
     assert made["description"].startswith("効果的な質問: ")
     assert made["guidance"].endswith("Actions: ws_read, send_speech")
     problem(house.call("POST", path, {**BODY, "actions": ["no_such"]}), 422, "actions")

@@ -16,6 +16,7 @@ from opencrab.domain.learning.bandit import (
     is_learned_quality_below,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
+from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 
@@ -37,7 +38,11 @@ def arm(
         turns=n + failed,
         failed=failed,
     )
-    return BanditArm(model=name, name=f"v:{name}", evidence=evidence, price=cost)
+    counted = evidence.value_sums
+    precision = 0.14**-2 + counted.n / 0.4**2
+    mean = (0.55 * 0.14**-2 + counted.total / 0.4**2) / precision
+    belief = RewardBelief(mean, precision**-0.5)
+    return BanditArm(model=name, name=f"v:{name}", evidence=evidence, price=cost, belief=belief)
 
 
 SMALL, SMART, BEST = arm("small", 0.6, 100), arm("smart", 0.8, 1_000), arm("best", 0.9, 10_000)
@@ -122,7 +127,11 @@ def test_even_the_cheapest_may_be_too_dear_and_then_it_is_the_cheapest() -> None
         ((), {}, "no_models"),
         ((SMART,), {}, "one_model"),
         ((SMART, arm("dark", 0.9, None)), {}, "no_price"),
-        ((arm("a", 0.9, 1, n=3), arm("b", 0.9, 1, n=0)), {"explore": 0.5}, "too_little_data"),
+        (
+            (arm("a", 0.9, 1, n=LEAST_TRIED - 1), arm("b", 0.9, 1, n=0)),
+            {"explore": 0.5},
+            "too_little_data",
+        ),
         ((SMART, arm("new", 1.0, 1, n=5)), {}, "too_little_data"),
         ((arm("a", 0.7, 9, n=40), arm("b", 0.72, 9, n=40)), {}, "not_sure"),
     ],
@@ -203,3 +212,16 @@ def test_the_same_seed_draws_the_same_mix() -> None:
 def test_quality_fell_only_where_no_doubt_is_left(after: MomentSums, is_so: bool) -> None:  # noqa: FBT001
     before = estimate_mean(ones(0.8, 400)) or Estimate(n=0, mean=0, low=0, high=0)
     assert is_learned_quality_below(before, estimate_mean(after) or before) is is_so
+
+
+def test_what_the_budget_cannot_pay_whole_is_explored_in_part() -> None:
+    """A dear model nobody tried: a tenth of its share is better than never to learn of it."""
+    known, dear = arm("known", 0.55, 1_000), arm("dear", 0.5, 20_000, n=0)
+    rich, poor = (
+        weights(of(known, dear, money=money, explore=0.2, current="known"))
+        for money in (RICH, 250_000)
+    )
+    assert rich["dear"] == pytest.approx(0.2)
+    assert 0 < poor["dear"] < 0.1
+    assert 100 * (poor["dear"] * 20_000 + poor["known"] * 1_000) <= 250_000
+    assert weights(of(known, dear, money=101_000, explore=0.2, current="known")) == {"known": 1.0}

@@ -7,9 +7,8 @@ import pytest
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.bandit import BanditMix
-from opencrab.domain.learning.calibration import self_grade_sums
 from opencrab.domain.learning.change import Adjustment, AdjustmentState, describe_mix
-from opencrab.domain.learning.evidence import Evidence, GradedTurns
+from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.model_selection import (
     CandidateModel,
     ExpectedGain,
@@ -31,7 +30,7 @@ from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.money.budget import Price
-from opencrab.domain.statistics.confidence import Estimate, MomentSums
+from opencrab.domain.statistics.confidence import Estimate
 from tests.unit.domain.measured import GPT, LOCAL, MINI, NOW, ago, calls, evidence, of
 
 TASK = "conversation/conversation"
@@ -88,21 +87,17 @@ def test_where_no_call_tells_nobody_knows_what_a_turn_costs() -> None:
     assert learnable_choices(ground(choices={}))[TASK].arms == ()
 
 
-def test_grades_add_to_a_kind_of_work_only_its_share_of_the_turns() -> None:
-    """Grades that told well from badly; a third of the model's turns were for this work."""
-    bins = tuple(
-        GradedTurns(
-            grades=MomentSums(n=100, total=20.0 * n),
-            worth=MomentSums(n=60, total=12.0 * n, squares=12.0 * n),
-        )
-        for n in range(5)
+def test_what_is_known_of_a_model_elsewhere_is_believed_here_too() -> None:
+    good, bad = (
+        ground(evidence=Evidence(models={f"thinking/design/{GPT}": of(200, share)}))
+        for share in (0.9, 0.2)
     )
-    known = evidence(gpt=of(100, 0.8)) + Evidence(
-        models={f"thinking/code/{GPT}": of(200, 0.8)}, grades={GPT: bins}
-    )
-    smart, fast = learnable_choices(ground(evidence=known))[TASK].arms
-    assert smart.graded.n == int(self_grade_sums(bins).n / 3) > 0
-    assert fast.graded.n == 0
+    beliefs = [
+        {arm.model: arm.belief for arm in learnable_choices(each)[TASK].arms}
+        for each in (good, bad)
+    ]
+    assert beliefs[0]["smart"].mean > beliefs[1]["smart"].mean + 0.3
+    assert beliefs[0]["smart"].sd < beliefs[0]["fast"].sd
 
 
 def test_other_work_is_paid_for_first() -> None:
@@ -192,33 +187,12 @@ def test_a_change_ends_proposals_and_what_it_takes_the_place_of() -> None:
     assert {each.state for each in adjustments_ended_by(known, proposed)} == {states.PROPOSED}
 
 
-def test_a_model_whose_mix_was_rolled_back_is_known_by_what_it_did_since() -> None:
-    before = evidence(mini=of(100, 0.8))
-    made = mix_adjustment(
-        ground(evidence=before), TASK, MIXED, NOW, by="x", state=AdjustmentState.ROLLED_BACK
-    )
-    after = before + evidence(mini=of(30, 0.1))
-    broken = after + evidence(mini=of(0, 0).replaced(turns=30, failed=30))
-    told = learnable_choices(ground(evidence=broken, earlier=(made,)))[TASK].arms[1].evidence
-    assert (told.turns, told.failed) == (60, 30)
-    for earlier, n, mean in (((), 130, 83 / 130), ((made,), 30, 0.1)):
-        known = learnable_choices(ground(evidence=after, earlier=earlier))[TASK].arms[1].quality
-        assert known.n == n
-        assert known.mean == pytest.approx(mean)
-
-
-def test_only_models_that_fell_are_forgotten() -> None:
-    known = evidence(mini=of(100, 0.8), gpt=of(100, 0.7))
-    halves = MIXED.replaced(weights={"fast": 0.9, "smart": 0.1})
-    made = mix_adjustment(
-        ground(evidence=known), TASK, halves, NOW, by="x", state=AdjustmentState.ROLLED_BACK
-    )
-    fell = made.replaced(evidence={**made.evidence, "fell": [MINI]})
-    arms = {
-        each.model: each
-        for each in learnable_choices(ground(evidence=known, earlier=(fell,)))[TASK].arms
-    }
-    assert (arms["fast"].quality.n, arms["smart"].quality.n) == (0, 100)
+def test_a_turn_is_expected_to_cost_what_it_did_of_late_and_what_todays_prices_say() -> None:
+    known = ground(evidence=evidence(gpt=of(300, 0.8, cost=90), mini=of(300, 0.8, cost=90)))
+    late, priced = (arm.price or 0.0 for arm in learnable_choices(known)[TASK].arms)
+    cost = known.days[0].models[f"{TASK}/{GPT}"].cost.mean or 0.0
+    assert priced == 400
+    assert late == pytest.approx((20 * cost + 10 * priced) / 30)
 
 
 def test_a_model_that_is_known_to_be_bad_does_not_keep_a_small_share_for_trying() -> None:

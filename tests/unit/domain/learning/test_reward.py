@@ -24,7 +24,9 @@ def signals(**told: Any) -> TurnSignals:
 def of(*ups: bool | None, corrected: bool = False, repeated: bool = False, **told: Any) -> Any:
     """The worth of such a turn."""
     opinions = [TurnOpinion(turn_id="t1", up=up, at=NOW) for up in ups]
-    return turn_reward(signals(**told), opinions, corrected=corrected, repeated=repeated)
+    thanked = told.pop("thanked", False)
+    marks = {"corrected": corrected, "repeated": repeated, "thanked": thanked}
+    return turn_reward(signals(**told), opinions, **marks)
 
 
 def test_a_turn_without_any_sign_is_neither_good_nor_bad() -> None:
@@ -54,6 +56,9 @@ def test_each_sign_alone_says_what_it_says(found: float, value: float) -> None:
 
 
 def test_signs_together_count_by_their_weights() -> None:
+    assert of(thanked=True) == 1
+    assert of(DOWN, thanked=True) == pytest.approx(1 / 3), "an opinion weighs more"
+    assert of(thanked=True, outsider=True) is None
     assert of(UP, corrected=True) == pytest.approx(3 / 5)
     assert of(UP, task_success=False, done=1, undone=1) == pytest.approx(3.5 / 6)
     assert of(UP, UP, UP, corrected=True) == pytest.approx(3 / 5)

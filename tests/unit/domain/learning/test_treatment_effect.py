@@ -1,20 +1,104 @@
-"""A skill is promoted when its good is proven, and goes as soon as it hardly can be good."""
+"""A skill is decided when a wrong decision would cost next to nothing, for each type of task."""
 
 import pytest
 
-from opencrab.domain.learning.evidence import Evidence, TreatedAndControl
+from opencrab.domain.learning.evidence import TreatedAndControl
+from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.treatment_effect import (
+    LEAST_WITHHELD,
+    MOST_WITHHELD,
     SkillEffect,
     TrialVerdict,
+    effect_of_treatment,
     skill_trial_verdict,
-    trial_effect_of_skill,
-    trial_effect_of_skill_over_models,
-    trial_effects_of_skill,
+    withheld_share,
 )
-from opencrab.domain.statistics.confidence import MomentSums
+from opencrab.domain.statistics.confidence import Estimate, MomentSums
 
 TRIALS = TrialSettings(least_turns=30, most_turns=600)
+SURE, DOUBTFUL = 0.02, 0.08
+
+
+def effect(mean: float, sd: float = SURE, *, kind: str = "", turns: int = 100) -> SkillEffect:
+    """An effect that is believed to be so."""
+    belief = RewardBelief(mean, sd)
+    low, high = belief.limits
+    return SkillEffect(
+        skill="s",
+        task_type=kind,
+        estimate=Estimate(n=turns, mean=mean, low=low, high=high),
+        given=turns,
+        helps=belief.positive,
+        useful=RewardBelief(mean - 0.05, sd).positive,
+        lost=belief.loss,
+        missed=RewardBelief(-mean, sd).loss,
+    )
+
+
+def trial(whole: SkillEffect, **by_task: SkillEffect) -> tuple[SkillEffect, ...]:
+    """All effects of a skill."""
+    return (whole, *(each.replaced(task_type=kind) for kind, each in by_task.items()))
+
+
+@pytest.mark.parametrize(
+    ("found", "what", "why", "only"),
+    [
+        ((), "keep", "too_little_data", ()),
+        (trial(effect(0.2, turns=29)), "keep", "too_little_data", ()),
+        (trial(effect(0.2)), "promote", "helps", ()),
+        (trial(effect(0.2), code=effect(0.2), chat=effect(0.05, turns=9)), "promote", "helps", ()),
+        (
+            trial(effect(0.2), code=effect(0.2), chat=effect(0.01, DOUBTFUL, turns=9)),
+            "promote",
+            "helps",
+            (),
+        ),
+        (
+            trial(effect(0.2, turns=150), code=effect(0.2), chat=effect(0.01, DOUBTFUL)),
+            "promote",
+            "helps_some",
+            "code",
+        ),
+        (trial(effect(0.2, 0.12), code=effect(0.2, 0.12)), "keep", "undecided", ()),
+        (trial(effect(0.05), code=effect(0.2), chat=effect(-0.1)), "keep", "undecided", ()),
+        (
+            trial(effect(0.05, turns=150), code=effect(0.2), chat=effect(-0.1)),
+            "promote",
+            "helps_some",
+            "code",
+        ),
+        (
+            trial(effect(0.05), code=effect(0.2), chat=effect(0.01, DOUBTFUL)),
+            "keep",
+            "undecided",
+            (),
+        ),
+        (trial(effect(-0.2), code=effect(-0.2), chat=effect(-0.2)), "retire", "harms", ()),
+        (
+            trial(effect(-0.1), code=effect(-0.2), chat=effect(0.05, DOUBTFUL)),
+            "keep",
+            "undecided",
+            (),
+        ),
+        (trial(effect(0.0), code=effect(0.0)), "keep", "undecided", ()),
+        (trial(effect(0.0, turns=600), code=effect(0.0)), "retire", "no_use_seen", ()),
+        (trial(effect(0.03, turns=600), code=effect(0.03, DOUBTFUL)), "keep", "undecided", ()),
+    ],
+)
+def test_a_verdict_follows_from_what_a_wrong_one_would_lose(
+    found: tuple[SkillEffect, ...], what: str, why: str, only: str | tuple[str, ...]
+) -> None:
+    kinds = (only,) if isinstance(only, str) else only
+    assert skill_trial_verdict(found, TRIALS) == (TrialVerdict(what), why, kinds)
+
+
+def test_what_may_help_is_seldom_withheld_and_what_seems_to_harm_nearly_always() -> None:
+    shares = [withheld_share(RewardBelief(mean, 0.1)) for mean in (0.2, 0.03, -0.03, -0.2)]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (LEAST_WITHHELD, MOST_WITHHELD)
+    assert shares[1] < 0.15
+    assert shares[2] > 0.85
 
 
 def ones(good: float, n: int) -> MomentSums:
@@ -22,62 +106,11 @@ def ones(good: float, n: int) -> MomentSums:
     return MomentSums(n=n, total=good * n, squares=good * n)
 
 
-def trial(given: float, held: float, turns: int) -> SkillEffect:
-    """A trial in which 3 of 10 turns were without the skill."""
-    few = turns * 3 // 10
-    return trial_effect_of_skill(
-        "s", "", TreatedAndControl(given=ones(given, turns - few), held=ones(held, few))
-    )
-
-
-@pytest.mark.parametrize(
-    ("found", "what", "why"),
-    [
-        (trial(1.0, 0.0, 20), TrialVerdict.KEEP, "too_little_data"),
-        (
-            trial_effect_of_skill("s", "", TreatedAndControl(given=ones(0.9, 500))),
-            TrialVerdict.KEEP,
-            "too_little_data",
-        ),
-        (trial(0.8, 0.5, 300), TrialVerdict.PROMOTE, "helps"),
-        (trial(0.4, 0.8, 300), TrialVerdict.RETIRE, "harms"),
-        (trial(0.6, 0.6, 700), TrialVerdict.RETIRE, "no_use_seen"),
-        (trial(0.66, 0.58, 700), TrialVerdict.PROMOTE, "probably_helps"),
-        (trial(0.66, 0.58, 200), TrialVerdict.KEEP, "undecided"),
-        (trial(0.45, 0.65, 80), TrialVerdict.RETIRE, "no_use_seen"),
-    ],
-)
-def test_the_verdict_follows_from_the_turns_with_and_without(
-    found: SkillEffect, what: TrialVerdict, why: str
-) -> None:
-    decided, reason = skill_trial_verdict(found, TRIALS)
-    assert (decided, reason) == (what, why) or (decided, reason) == (what, "probably_harms")
-
-
-def test_doubt_shrinks_what_few_turns_claim() -> None:
-    few, many = trial(0.8, 0.6, 40), trial(0.8, 0.6, 4_000)
-    assert few.estimate is not None
-    assert many.estimate is not None
-    assert few.estimate.low < 0 < many.estimate.low < 0.2 < many.estimate.high < few.estimate.high
-    assert 0.5 < few.helps < 0.99 < many.helps
-    assert few.useful < few.helps
-    assert trial_effect_of_skill("s", "", TreatedAndControl()).helps == 0.5
-
-
-def test_all_models_come_first_and_names_are_whole() -> None:
-    known = Evidence(
-        skills={
-            "s/v:b": TreatedAndControl(given=ones(0.5, 10), held=ones(0.5, 4)),
-            "s/v:a/x": TreatedAndControl(given=ones(0.5, 20), held=ones(0.5, 6)),
-            "s-2/v:a": TreatedAndControl(given=ones(0.5, 99)),
-        }
-    )
-    found = trial_effects_of_skill(known, "s")
-    assert [(each.model, each.given, each.held) for each in found] == [
-        ("", 30, 10),
-        ("v:a/x", 20, 6),
-        ("v:b", 10, 4),
-    ]
-    assert trial_effect_of_skill_over_models(known, "s") == found[0]
-    assert trial_effects_of_skill(known, "none") == ()
-    assert trial_effect_of_skill_over_models(known, "none").estimate is None
+def test_what_memories_change_is_told_with_its_interval() -> None:
+    found = effect_of_treatment(TreatedAndControl(given=ones(0.7, 900), held=ones(0.5, 100)))
+    assert found.estimate is not None
+    assert 0.1 < found.estimate.mean < 0.2
+    assert found.estimate.low > 0
+    assert (found.given, found.held, found.turns) == (900, 100, 1_000)
+    alone = effect_of_treatment(TreatedAndControl(given=ones(0.7, 900)))
+    assert (alone.estimate, alone.helps) == (None, 0.5)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.text.correction import is_text_correction, is_text_repeated
+from opencrab.domain.text.correction import is_text_correction, is_text_repeated, is_text_thanks
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,83 @@ def test_who_only_uses_such_words_corrects_nothing(text: str) -> None:
 def test_who_says_nearly_the_same_asks_again(text: str, before: str, *, again: bool) -> None:
     assert is_text_repeated(text, before) is again
     assert is_text_repeated(before, text) is again
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks, that's exactly what I needed.",
+        "thank you! Now the second one, please.",
+        "Perfect. Next: the kitchen.",
+        "That worked. How do I undo it?",
+        "Great, thanks a lot",
+        "It helped, I could fix the printer.",
+        "Cheers!",
+        "ありがとうございます。次は、予算の表もお願いします。",
+        "助かりました！",
+        "うまくいきました。",
+        "完璧です。",
+        "なるほど、ありがとう",
+        "解決しました。ありがとうございました。",
+    ],
+)
+def test_who_is_content_thanks(text: str) -> None:
+    assert is_text_thanks(text)
+    assert not is_text_correction(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks, but that is the old address.",
+        "No, thank you.",
+        "Thanks anyway.",
+        "Thanks in advance for the summary.",
+        "Could you write a thank-you note to my aunt? She always says thanks to everyone.",
+        "That didn't help.",
+        "It never worked.",
+        "Is that perfect?",
+        "Thanks. However, the second figure still differs.",
+        "Please tell me if that worked.",
+        "What is the capital of France?",
+        "ありがとうございます。でも、数字が違います。",
+        "ありがとう、でもそれは古い住所です。",
+        "いいえ、結構です。ありがとう。",
+        "まとめてくれるとありがたいです。",
+        "完璧ではないです。",
+        "うまくいきません。",
+        "明日の天気を教えてください。",
+    ],
+)
+def test_who_only_uses_words_of_thanks_does_not(text: str) -> None:
+    assert not is_text_thanks(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        (
+            "How can I reset the kitchen router to factory settings?",
+            "So how do I reset that router in the kitchen to its factory settings then",
+        ),
+        (
+            "台所のルーターを工場出荷時の設定に戻すには?",
+            "台所のルーターは、工場出荷時の設定にどうやって戻しますか",
+        ),
+    ],
+)
+def test_the_same_matter_in_other_words_asks_again(text: str, before: str) -> None:
+    assert is_text_repeated(text, before)
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ("What is the population of the capital of France?", "What is the capital of France?"),
+        ("Write a poem about the sea in winter", "Write a poem about the sea in summer"),
+        ("明日の大阪の天気を教えてください", "明日の東京の天気を教えてください"),
+        ("Send the report to Anna at nine", "Send the report to Ben at noon"),
+    ],
+)
+def test_a_question_about_something_else_is_new(text: str, before: str) -> None:
+    assert not is_text_repeated(text, before)

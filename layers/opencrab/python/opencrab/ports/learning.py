@@ -6,10 +6,12 @@ from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 
 from opencrab.domain.identifier import new_ulid
-from opencrab.domain.learning.aggregate import compute_evidence
+from opencrab.domain.learning.aggregate import compute_learning_days
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.domain.learning.review_period import MADE_UP_DAYS, review_day_midnight
 from opencrab.domain.learning.reward import turn_feedback_opinions
+from opencrab.domain.learning.reward_model import NO_REWARDS, RewardSums
+from opencrab.domain.learning.reward_rows import CLOSED_REWARDS, ClosedRewards, KnownRewards
 from opencrab.domain.learning.signals import SIGNALS, TurnSignals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.ports.documents import Documents
@@ -25,12 +27,14 @@ _NO_TEXTS: Mapping[str, datetime] = MappingProxyType({})
 class StoredEvidence:
     """All evidence of an agent; `open` is the evidence of days that are not closed, by day.
 
-    `as_of` is the last day that is in it, "" before the first.
+    `as_of` is the last day that is in it, "" before the first. `worths` are the sums of the worth
+    model over all days; only `load_current_learning_data` computes them.
     """
 
     evidence: Evidence
     open: dict[str, Evidence]
     as_of: str
+    worths: RewardSums = NO_REWARDS
 
 
 def load_learning_data(facts: Documents, agent_id: str) -> StoredEvidence:
@@ -61,13 +65,22 @@ def load_current_learning_data(
     signals = _read_signals(facts, agent_id, since)
     said = turn_feedback_opinions(_read_experiences(facts, agent_id, since)) if signals else ()
     days = dict(stored)
-    found = compute_evidence(signals, said, {}, ended=today, worded=worded)
-    for ended, evidence in found.items():
+    found = compute_learning_days(signals, said, {}, ended=today, worded=worded)
+    for ended, of_day in found.items():
         day = ended.isoformat()
         known = {"grades": stored[day].grades} if day in stored else {}
-        days[day] = evidence.replaced(**known)
+        days[day] = of_day.evidence.replaced(**known)
+    closed = facts.get(agent_id, CLOSED_REWARDS, CLOSED_REWARDS) if standing.closed_to else None
+    worths = KnownRewards(
+        closed.read(ClosedRewards).with_texts(worded) if closed else None,
+        {day: each.worths for day, each in found.items()},
+    )
+    by_date = {date.fromisoformat(day): each for day, each in days.items()}
     return StoredEvidence(
-        evidence=sum(days.values(), standing.evidence), open=days, as_of=max((*days, as_of))
+        evidence=sum(days.values(), standing.evidence),
+        open=days,
+        as_of=max((*days, as_of)),
+        worths=worths.total(standing, by_date, max((today, *by_date))),
     )
 
 

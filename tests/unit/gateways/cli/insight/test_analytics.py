@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from opencrab.domain.insight.calibration import CalibrationCurve, CalibrationPoint
 from opencrab.domain.insight.figures import Figures
 from opencrab.domain.insight.recommendations import (
     Analysis,
@@ -14,7 +15,6 @@ from opencrab.domain.insight.recommendations import (
     Improvement,
     Recommendation,
 )
-from opencrab.domain.learning.calibration import CalibrationCurve, CalibrationPoint
 from opencrab.domain.models.routing import Use
 from opencrab.domain.skills.skill import SkillStatus, SourceType
 from opencrab.domain.statistics.confidence import Estimate
@@ -94,7 +94,7 @@ SKILL = MeasuredSkill(
     last_used_at=NOW,
     created_at=NOW,
     effect=EFFECT,
-    by_model={LONG: EFFECT},
+    by_task={"code": EFFECT},
     trial=TrialOf(turns=78, least_turns=20, most_turns=200, withheld_percent=50, pinned=False),
 )
 SKILLS = SkillAnalytics(

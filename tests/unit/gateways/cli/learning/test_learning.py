@@ -20,9 +20,9 @@ from opencrab.engine.insight.experiments import (
     Experiment,
     Experiments,
     ExperimentState,
-    MixedModel,
     Pinned,
 )
+from opencrab.engine.insight.explored_models import MixedModel
 from opencrab.engine.insight.skill_analytics import TrialOf
 from opencrab.engine.learning.measures import LITTLE, Measure
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
@@ -62,6 +62,7 @@ FOUND = Experiments(
             kind="skill",
             state=ExperimentState.RUNNING,
             effect=Measure(given=3, held=2, reason=LITTLE),
+            by_task={"code": Measure(points=8.0, low=1.0, high=15.0, given=2, held=1, helps=0.98)},
             trial=TrialOf(
                 turns=5, least_turns=20, most_turns=200, withheld_percent=50, pinned=False
             ),
@@ -144,6 +145,7 @@ def ada(server: Server) -> None:
             (
                 "skill:brief: running",
                 "effect: not enough data, 3 turns with and 2 without; withheld in 50% of turns",
+                "for code: +8 points (+1 to +15) (2 turns with it, 1 without)",
                 "5 turns evaluated, decided between 20 and 200; now: keep (",
                 "(not configured)",
                 "71% (60 to 80)",

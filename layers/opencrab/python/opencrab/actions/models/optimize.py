@@ -145,6 +145,7 @@ def _ground(aim: Aim, mind: AgentState, context: ActionContext) -> SelectionInpu
         mind=mind,
         routing=reach.models.routing,
         evidence=have.evidence,
+        worths=have.worths,
         days=tuple(have.open.values()),
         tallies=reach.tallies.between(agent.id, min(have.open), max(have.open))
         if have.open

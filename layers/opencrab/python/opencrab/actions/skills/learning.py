@@ -43,6 +43,7 @@ from opencrab.domain.skills.skill import SourceType
 from opencrab.domain.text.plain import clean_text, text_on_one_line
 from opencrab.domain.turn.action import ActionResult, Effect, SkillUsed
 from opencrab.domain.value import Text, Value
+from opencrab.ports.skills import load_skill_holdouts
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
 ARGUMENT_BYTES = 20 * 1024
@@ -250,7 +251,11 @@ def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
     if skill is None:
         raise no_learned_skill_error(name)
     if name in draw_learned_skill_holdouts(
-        context.mind, context.turn.id, context.trials.skill_percent
+        context.mind,
+        load_skill_holdouts(context.reach.facts, context.agent.id),
+        context.turn.id,
+        context.task_type,
+        context.trials.skill_percent,
     ):
         why, cure = skill_withheld_error(name, context.agent.language)
         raise Refused(why, field="name", cure=cure)

@@ -16,31 +16,28 @@ from opencrab.domain.learning.evidence import (
     worth_key,
 )
 from opencrab.domain.learning.evidence_retention import RECALLED_A_DAY, trim_evidence
-from opencrab.domain.learning.reward import TurnOpinion, turn_reward
-from opencrab.domain.learning.signals import ServedCalls, TurnSignals
+from opencrab.domain.learning.reward import (
+    ACTIONS,
+    JudgedTurn,
+    TurnOpinion,
+    turn_reward,
+    turn_reward_weight,
+)
+from opencrab.domain.learning.reward_model import NO_REWARDS, RewardSums
+from opencrab.domain.learning.reward_rows import reward_sums_of_turns
+from opencrab.domain.learning.signals import (
+    PICKED,
+    ServedCalls,
+    TurnSignals,
+    first_answering_model_calls,
+    has_model_answered,
+)
 from opencrab.domain.statistics.confidence import MomentSums, sample_moment_sums
 from opencrab.domain.statistics.off_policy import propensity_weighted_sums
 from opencrab.domain.usage.ledger import Grouping
-from opencrab.domain.value import Value
 
 _DRAWN = "learned"
 """The `chosen_by` of a model that was drawn from a traffic split."""
-
-_PICKED = frozenset({"turn", "session"})
-"""The `chosen_by` of a model picked for this work: hard work may go to the better model."""
-
-
-class JudgedTurn(Value):
-    """A turn with its reward; None if no signal indicates one.
-
-    `said` is the reward without the outcome of its actions: a skill may make a model act more
-    often, so that turns are judged, and judged well, that would not be judged at all without the
-    skill.
-    """
-
-    signals: TurnSignals
-    worth: float | None
-    said: float | None = None
 
 
 def gather_evidence(
@@ -54,7 +51,10 @@ def gather_evidence(
     `opinions` are about any turns, `grades` are self-given ones by metrics id, `later` are the
     turns of the next days, for what they correct and repeat. A turn that comes twice counts once.
     """
-    judged = learning_rewards_of_turns(signals, opinions, later)
+    return _evidence_of_turns(learning_rewards_of_turns(signals, opinions, later), grades)
+
+
+def _evidence_of_turns(judged: Sequence[JudgedTurn], grades: Mapping[str, float]) -> Evidence:
     return Evidence(
         turns=len(judged),
         judged=sum(each.worth is not None for each in judged),
@@ -68,25 +68,38 @@ def gather_evidence(
     )
 
 
-def compute_evidence(
+@dataclass(frozen=True)
+class LearningDay:
+    """What one day's turns show: evidence, and the sums of the reward model."""
+
+    evidence: Evidence
+    worths: RewardSums = NO_REWARDS
+
+
+def compute_learning_days(
     found_signals: Iterable[TurnSignals],
     said: Sequence[TurnOpinion],
     grades: Mapping[str, float],
     *,
     ended: date,
     worded: Mapping[str, datetime],
-) -> dict[date, Evidence]:
-    """Compute the evidence of each day up to `ended` from signals, feedback and grades.
+) -> dict[date, LearningDay]:
+    """Compute what each day up to `ended` shows from signals, feedback and grades.
 
-    Measurements of a skill from before it got its current text (`worded`) are dropped.
+    Measurements of a skill from before it got its current text (`worded`) are dropped. Turns of
+    later days count for what they correct and repeat.
     """
     signals = tuple(_of_these_words(each, worded) for each in found_signals)
-    found: dict[date, Evidence] = {}
+    found: dict[date, LearningDay] = {}
     for day in sorted({each.at.date() for each in signals}):
         if day <= ended:
             same = tuple(each for each in signals if each.at.date() == day)
             later = tuple(each for each in signals if each.at.date() > day)
-            found[day] = trim_evidence(gather_evidence(same, said, grades, later), RECALLED_A_DAY)
+            judged = learning_rewards_of_turns(same, said, later)
+            found[day] = LearningDay(
+                trim_evidence(_evidence_of_turns(judged, grades), RECALLED_A_DAY),
+                reward_sums_of_turns(judged),
+            )
     return found
 
 
@@ -112,21 +125,22 @@ def learning_rewards_of_turns(
     trusted = [each for each in (*signals, *later) if not each.outsider]
     corrected = {each.corrects for each in trusted if each.corrects}
     repeated = {each.repeats for each in trusted if each.repeats}
+    thanked = {each.thanks for each in trusted if each.thanks}
     once = {each.turn_id: each for each in signals}
 
-    def of(turn: TurnSignals, *, acted: bool) -> float | None:
-        told = turn if acted else turn.replaced(done=0, undone=0)
-        return turn_reward(
-            told,
-            about.get(turn.turn_id, ()),
-            corrected=turn.turn_id in corrected,
-            repeated=turn.turn_id in repeated,
-        )
+    def judged(turn: TurnSignals) -> JudgedTurn:
+        opinions = about.get(turn.turn_id, ())
+        marks = {"corrected": turn.turn_id in corrected, "repeated": turn.turn_id in repeated}
+        marks["thanked"] = turn.turn_id in thanked
+        worth = said = turn_reward(turn, opinions, **marks)
+        acted = turn.done + turn.undone > 0 and not turn.outsider
+        if acted:
+            said = turn_reward(turn.replaced(done=0, undone=0), opinions, **marks)
+        weight = turn_reward_weight(turn, opinions, **marks)
+        share = ACTIONS / weight if acted and weight else 0.0
+        return JudgedTurn(signals=turn, worth=worth, said=said, weight=weight, acted=share)
 
-    return tuple(
-        JudgedTurn(signals=each, worth=of(each, acted=True), said=of(each, acted=False))
-        for each in once.values()
-    )
+    return tuple(judged(each) for each in once.values())
 
 
 def _evidence_subject(served: ServedCalls) -> str:
@@ -164,9 +178,7 @@ class _Model:
         `outsider` marks a turn that answered the public or a peer. `drawn` is the model's
         probability if it was drawn from a traffic split, else None.
         """
-        answered = sum(max(each.calls, 0) for each in served) > sum(
-            max(each.failed, 0) for each in served
-        )
+        answered = has_model_answered(served)
         if not answered and outsider:
             return
         self.turns += 1
@@ -211,7 +223,7 @@ def _models(turns: Iterable[JudgedTurn]) -> dict[str, ModelEvidence]:
             by_subject[_evidence_subject(served)].append(served)
         for subject, together in by_subject.items():
             first, outsider = together[0], turn.signals.outsider
-            worth = None if first.chosen_by in _PICKED else turn.worth
+            worth = None if first.chosen_by in PICKED else turn.worth
             drawn = first.probability if first.chosen_by == _DRAWN else None
             found[subject].add(together, worth, outsider=outsider, drawn=drawn)
     return {subject: model.evidence() for subject, model in found.items()}
@@ -225,7 +237,7 @@ def _answers(turns: Iterable[JudgedTurn]) -> dict[str, ModelEvidence]:
         for served in turn.signals.served:
             by_model[served.model].append(served)
         for model, together in by_model.items():
-            known = found[f"{_first(together).task_type}/{model}"]
+            known = found[f"{first_answering_model_calls(together).task_type}/{model}"]
             known.add(together, turn.worth, outsider=turn.signals.outsider)
     return {key: model.evidence() for key, model in found.items()}
 
@@ -241,7 +253,7 @@ def _worths(turns: Iterable[JudgedTurn]) -> dict[str, MomentSums]:
             continue
         values = {ALL: turn.worth}
         for served in turn.signals.served:
-            answered = _has_answered(served)
+            answered = served.answered
             if turn.signals.outsider and not answered:
                 continue
             value = turn.worth if answered else 0.0
@@ -255,15 +267,6 @@ def _worths(turns: Iterable[JudgedTurn]) -> dict[str, MomentSums]:
     return dict(found)
 
 
-def _first(served: Sequence[ServedCalls]) -> ServedCalls:
-    """Return the calls of the first model that answered; of the first one asked if none did."""
-    return next(filter(_has_answered, served), served[0])
-
-
-def _has_answered(served: ServedCalls) -> bool:
-    return served.calls > served.failed
-
-
 def _skills(turns: Iterable[JudgedTurn]) -> dict[str, TreatedAndControl]:
     """Compare turns with and without a skill, by skill and first answering model, as randomised.
 
@@ -274,7 +277,10 @@ def _skills(turns: Iterable[JudgedTurn]) -> dict[str, TreatedAndControl]:
     for turn in turns:
         if turn.said is None or not turn.signals.served:
             continue
-        model, withheld = _first(turn.signals.served).model, set(turn.signals.held)
+        model, withheld = (
+            first_answering_model_calls(turn.signals.served).model,
+            set(turn.signals.held),
+        )
         for skill in withheld:
             held[_skill_evidence_key(skill, model)].append(turn.said)
         for skill in set(turn.signals.given) - withheld:
@@ -337,7 +343,7 @@ def _graded_model(signals: TurnSignals, row_id: str) -> str:
     exact = [each.model for each in signals.served if each.last_row == row_id]
     if exact:
         return exact[0]
-    models = {each.model for each in signals.served if _has_answered(each)}
+    models = {each.model for each in signals.served if each.answered}
     return models.pop() if len(models) == 1 else ""
 
 

@@ -11,21 +11,21 @@ from math import sqrt
 from pydantic import Field
 
 from opencrab.domain.learning.evidence import ModelEvidence
+from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.statistics.confidence import (
     Estimate,
     MomentSums,
     combine_estimates,
-    estimate_mean,
 )
 from opencrab.domain.statistics.seeded_random import SeededRandom
 from opencrab.domain.value import Value
 
-DRAWS = 200
+DRAWS = 100
 MODELS = 20
 """The limit of models in a traffic split, the same as in `Mix`."""
 
-LEAST_JUDGED, LEAST_TRIED = 20, 10
+LEAST_JUDGED, LEAST_TRIED = 20, 3
 """Judged turns of a model before it can be preferred, without exploration and with it. With
 exploration a wrong choice is found out. Without it, two models need as many."""
 
@@ -43,31 +43,35 @@ other."""
 SPENT = 0.95
 """The share of a day's budget that is planned; the rest is for days with more turns."""
 
-_PRIOR, _STEPS, _SMALL, _TWO = 2.0, 60, 0.002, 2
-_DEAREST, _CHEAPEST = 1e7, 1e-12
-UNKNOWN = Estimate(n=0, mean=0.5, low=0.0, high=1.0)
-"""The estimate for a model without turns."""
+_STEPS, _SMALL, _TWO = 60, 0.002, 2
+_DEAREST, _CHEAPEST, _NEARLY = 1e7, 1e-12, 0.02
+UNKNOWN = RewardBelief(0.55, 0.14)
+"""The belief about a model without turns."""
+
+SCALE = 0.5
+"""The factor of the posterior's standard deviation in draws: half of the doubt finds a better model
+nearly as soon, at half of the cost."""
 
 
 class BanditArm(Value):
     """A model that may be chosen, by alias and name, with its evidence.
 
-    `price` is the expected cost of a turn (micro-dollars), used if no turn has shown it; if both
-    are missing the model is not used. `graded` is what calibrated self-given grades add
-    (`calibration.calibration_sums`).
+    `price` is the expected cost of a turn (micro-dollars) at today's prices; without it the mean of
+    all turns counts, and without both the model is not used. `belief` is what the reward model
+    believes of its quality.
     """
 
     model: str
     name: str
     evidence: ModelEvidence = ModelEvidence()
     price: float | None = None
-    graded: MomentSums = MomentSums()
+    belief: RewardBelief = UNKNOWN
 
     @property
     def cost(self) -> float | None:
-        """The mean cost of a turn in micro-dollars; None if unknown."""
-        known = self.evidence.cost.mean
-        return self.price if known is None else max(known, 0.0)
+        """The expected cost of a turn in micro-dollars; None if unknown."""
+        known = self.evidence.cost.mean if self.price is None else self.price
+        return None if known is None else max(known, 0.0)
 
     @property
     def quality(self) -> MomentSums:
@@ -144,10 +148,14 @@ class _Table:
         self._by_quality = float(
             aim.goal in {OptimizationGoal.MAXIMIZE_QUALITY, OptimizationGoal.BALANCE}
         )
-        shapes = [_shape(each.quality + each.graded) for each in self.arms]
-        chance = SeededRandom(seed)
-        self._means = self._values([a / (a + b) for a, b in shapes])
-        self._draws = [self._values([chance.beta(a, b) for a, b in shapes]) for _ in range(DRAWS)]
+        beliefs, chance = [each.belief for each in self.arms], SeededRandom(seed)
+        self._means = self._values([each.mean for each in beliefs])
+        # Without exploration the whole doubt counts, as nothing else would find a wrong choice out.
+        scale = SCALE if aim.explore > 0 else 1.0
+        self._draws = [
+            self._values([each.mean + scale * each.sd * chance.normal() for each in beliefs])
+            for _ in range(DRAWS)
+        ]
 
     def best(self, price: float) -> int:
         """Return the best arm at a price on money, of those with enough data."""
@@ -159,18 +167,6 @@ class _Table:
         for draw in self._draws:
             wins[self._first(draw, price)] += 1
         return [each / DRAWS for each in wins]
-
-    def focused(self, shares: Sequence[float]) -> list[float]:
-        """Return the shares with those of all little-known arms given to one of them.
-
-        Arms explored one after the other are known sooner than all at once.
-        """
-        unknown = [arm for arm, share in enumerate(shares) if share and arm not in self._proven]
-        first = max(unknown, key=lambda arm: (self.arms[arm].quality.n, shares[arm]), default=None)
-        found = [0.0 if arm in unknown else share for arm, share in enumerate(shares)]
-        if first is not None:
-            found[first] = sum(shares[arm] for arm in unknown)
-        return found
 
     def is_sure(self, arm: int, price: float) -> bool:
         """Check whether an arm beats the present one in most draws (SURE), or the budget needs it.
@@ -217,94 +213,81 @@ def _charges(
 
 
 class _Plan(Value):
-    """The plan for each subject: the explored share by arm, and the rest for the best arms."""
-
-    tried: dict[str, list[float]]
-    dear: dict[str, int]
-    cheap: dict[str, int]
-    dear_share: float
-    price: float
-    word: str
-
-    def weights(self, name: str) -> list[float]:
-        """Return the weights of a subject's arms."""
-        found = list(self.tried[name])
-        rest = 1 - sum(found)
-        found[self.dear[name]] += rest * self.dear_share
-        found[self.cheap[name]] += rest * (1 - self.dear_share)
-        return found
-
-
-def _plan_within_budget(tables: Mapping[str, _Table], budget: float) -> _Plan:
-    """Compute a plan whose expected cost is within the budget, if there is one.
-
-    First find the price on money at which the best arms are affordable, then give the arms that win
-    draws at this price their share, and take what that costs from the rest.
-    """
-    nothing = {name: [0.0] * len(table.arms) for name, table in tables.items()}
-    first = _affordable(tables, nothing, budget)
-    tried = {name: _exploration_shares(table, first) for name, table in tables.items()}
-    plan = _affordable(tables, tried, budget)
-    return first if plan.word != "learned" else plan
-
-
-def _affordable(
-    tables: Mapping[str, _Table], tried: dict[str, list[float]], budget: float
-) -> _Plan:
-    """Find the best arms at the lowest price on money that keeps to the budget.
+    """The weights of each subject's arms at a price of money, and which arms are thought best.
 
     Between two neighbouring prices one subject changes its arm: the money is split there.
     """
 
-    def cost(arms: Mapping[str, int]) -> float:
-        return sum(
-            table.turns
-            * (
-                sum(share * each for share, each in zip(tried[name], table.costs, strict=True))
-                + (1 - sum(tried[name])) * table.costs[arms[name]]
-            )
-            for name, table in tables.items()
-        )
+    weights: dict[str, list[float]]
+    best: dict[str, tuple[int, ...]]
+    price: float
+    word: str = "learned"
 
+
+def _plan_within_budget(tables: Mapping[str, _Table], budget: float) -> _Plan:
+    """Find the plan at the lowest price of money whose expected cost is within the budget.
+
+    Exploration is paid from the same budget at the same price, so that what is tried costs no more
+    than what may be learned by it is thought to be worth.
+    """
     low, high = 0.0, _DEAREST
-    dear = {name: table.best(low) for name, table in tables.items()}
-    cheap = {name: table.best(high) for name, table in tables.items()}
-    spent, least = cost(dear), cost(cheap)
-    if spent <= budget or least > budget:
-        word = "learned" if spent <= budget else "over_budget"
-        arms = dear if spent <= budget else cheap
-        return _Plan(tried=tried, dear=arms, cheap=arms, dear_share=1, price=low, word=word)
+    dear, cheap = _priced_plan(tables, low), _priced_plan(tables, high)
+    if _cost(tables, dear) <= budget:
+        return dear
+    if _cost(tables, cheap) > budget:
+        return cheap.replaced(word="over_budget", price=low)
     for _ in range(_STEPS):
         middle = sqrt(low * high) if low else high / 1e3
-        arms = {name: table.best(middle) for name, table in tables.items()}
-        if cost(arms) > budget:
-            low, dear = middle, arms
+        plan = _priced_plan(tables, middle)
+        if _cost(tables, plan) > budget:
+            low, dear = middle, plan
         else:
-            high, cheap = middle, arms
-        if high < _CHEAPEST:
+            high, cheap = middle, plan
+        if high < _CHEAPEST or high - low < _NEARLY * high:
             break
-    spent, least = cost(dear), cost(cheap)
+    spent, least = _cost(tables, dear), _cost(tables, cheap)
     share = (budget - least) / (spent - least)
-    return _Plan(tried=tried, dear=dear, cheap=cheap, dear_share=share, price=high, word="learned")
+    mixed = {
+        name: [
+            share * more + (1 - share) * less
+            for more, less in zip(dear.weights[name], cheap.weights[name], strict=True)
+        ]
+        for name in tables
+    }
+    best = {name: tuple(sorted({*dear.best[name], *cheap.best[name]})) for name in tables}
+    return _Plan(weights=mixed, best=best, price=high)
 
 
-def _exploration_shares(table: _Table, plan: _Plan) -> list[float]:
-    """Compute the shares of arms to explore: those that win draws without being the best."""
-    best, shares = table.best(plan.price), table.shares(plan.price)
-    others = table.focused([0.0 if arm == best else share for arm, share in enumerate(shares)])
-    whole = sum(others)
-    scale = min(table.aim.explore / whole, 1.0) if whole else 0.0
-    return [each * scale for each in others]
+def _priced_plan(tables: Mapping[str, _Table], price: float) -> _Plan:
+    """Return the best arm of each subject at a price, and the others' shares for exploration."""
+    weights, found = dict[str, list[float]](), dict[str, tuple[int, ...]]()
+    for name, table in tables.items():
+        best, shares = table.best(price), table.shares(price)
+        others = 1 - shares[best]
+        scale = min(table.aim.explore / others, 1.0) if others > 0 else 0.0
+        weights[name] = [scale * share for share in shares]
+        weights[name][best] = 1 - scale * others
+        found[name] = (best,)
+    return _Plan(weights=weights, best=found, price=price)
+
+
+def _cost(tables: Mapping[str, _Table], plan: _Plan) -> float:
+    """Return the expected cost of a day in micro-dollars."""
+    turns = ((table.turns, plan.weights[name], table.costs) for name, table in tables.items())
+    return sum((number * _mean_cost(weights, costs) for number, weights, costs in turns), 0.0)
+
+
+def _mean_cost(weights: Sequence[float], costs: Sequence[float]) -> float:
+    return sum(weight * cost for weight, cost in zip(weights, costs, strict=True))
 
 
 def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[BanditMix | None, str]:
     """Build a subject's traffic split from the plan, or return None; with the reason's code."""
-    weights = plan.weights(name)
-    best = {plan.dear[name], plan.cheap[name]}
+    weights, best = plan.weights[name], set(plan.best[name])
     if table.aim.explore == 0:
-        best = {plan.cheap[name]}
-        weights = [float(arm in best) for arm in range(len(weights))]
-        if not table.is_sure(plan.cheap[name], plan.price):
+        only = table.best(plan.price)
+        best, weights = {only}, [float(arm == only) for arm in range(len(weights))]
+        if not table.is_sure(only, plan.price):
             return None, "not_sure"
     weights = _round_weights(weights, max(sorted(best), key=weights.__getitem__))
     known = [(weight, arm) for weight, arm in zip(weights, table.arms, strict=True) if weight > 0]
@@ -312,9 +295,7 @@ def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[BanditMix | None,
     return BanditMix(
         weights={arm.model: weight for weight, arm in known},
         best=tuple(table.arms[arm].model for arm in sorted(best)),
-        quality=combine_estimates(
-            [(each, estimate_mean(arm.quality) or UNKNOWN) for each, arm in known]
-        ),
+        quality=combine_estimates([(each, _estimate(arm)) for each, arm in known]),
         cost_micro_usd=costs,
         latency_ms=_mean_latency(known),
         reason=plan.word,
@@ -372,13 +353,11 @@ def _now(subject: BanditSubject) -> float:
     return subject.turns_a_day * sum(current)
 
 
-def _shape(quality: MomentSums) -> tuple[float, float]:
-    """Fit a Beta distribution to the moments of the data, with the prior Beta(1, 1)."""
-    weight = quality.n + _PRIOR
-    mean = min(max((quality.total + _PRIOR / 2) / weight, 0.001), 0.999)
-    spread = max(quality.variance, 1e-4) / (weight + 1)
-    size = max(mean * (1 - mean) / spread - 1, _PRIOR)
-    return mean * size, (1 - mean) * size
+def _estimate(arm: BanditArm) -> Estimate:
+    """Return what is believed of an arm's quality, with the 95 % credible interval."""
+    mean = min(max(arm.belief.mean, 0.0), 1.0)
+    low, high = (min(max(each, 0.0), 1.0) for each in arm.belief.limits)
+    return Estimate(n=arm.quality.n, mean=mean, low=low, high=high)
 
 
 def _latency(arm: BanditArm) -> float | None:

@@ -6,13 +6,13 @@ among the arms.
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.bandit import BanditArm, BanditMix, bandit_mixes
 from opencrab.domain.learning.bandit import BanditSubject as Mixing
-from opencrab.domain.learning.calibration import self_grade_sums
 from opencrab.domain.learning.change import (
     ALIKE,
     Adjustment,
@@ -32,6 +32,14 @@ from opencrab.domain.learning.regression_watch import (
     mix_subject,
     regression_baseline,
 )
+from opencrab.domain.learning.reward_model import (
+    NO_REWARDS,
+    RewardPosterior,
+    RewardSums,
+    prior_prices,
+    reward_posterior,
+)
+from opencrab.domain.learning.reward_rows import reward_sums_of_evidence
 from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.routing import Routing, RoutingBasis, Use
 from opencrab.domain.models.traffic_split import Mix
@@ -44,11 +52,11 @@ from opencrab.domain.value import MicroUsd, Value
 LET_BE = timedelta(days=30)
 """The time in which a split that was rolled back is not made again."""
 
-HELD = timedelta(days=3)
+HELD = timedelta(days=1)
 """The time in which a split with the same best model changes only to explore another model: shares
 are drawn at random."""
 
-_NEARLY = 1e-3
+_NEARLY, _PRICED = 1e-3, 10
 _TAKEN_BACK = {AdjustmentState.UNDONE, AdjustmentState.ROLLED_BACK}
 
 
@@ -62,8 +70,9 @@ class CandidateModel(Value):
 class SelectionInput(Value):
     """The data from which models are chosen.
 
-    `days` are the evidence of the open days, `tallies` their counts. `choices` are by alias,
-    `earlier` the agent's recent adjustments, newest first; `day_micro_usd` is what a day may cost.
+    `days` are the evidence of the open days, `tallies` their counts, `worths` the sums of the worth
+    model over all days. `choices` are by alias, `earlier` the agent's recent adjustments, newest
+    first; `day_micro_usd` is what a day may cost.
     """
 
     agent: Agent
@@ -75,6 +84,15 @@ class SelectionInput(Value):
     choices: dict[str, CandidateModel]
     earlier: tuple[Adjustment, ...] = ()
     day_micro_usd: MicroUsd
+    worths: RewardSums = NO_REWARDS
+
+    @cached_property
+    def posterior(self) -> RewardPosterior:
+        """What is believed of each model; by the evidence alone if there are no sums."""
+        sums = self.worths if self.worths.names else reward_sums_of_evidence(self.evidence)
+        return reward_posterior(
+            sums, prior_prices({each.name: each.price for each in self.choices.values()})
+        )
 
 
 class ModelMixes(Value):
@@ -96,7 +114,7 @@ def learn_model_choices(
     still = {
         name: why
         for name in open_bandit_choices(ground)
-        if (why := _why_choice_is_fixed(ground, name))
+        if (why := why_learned_subject_is_fixed(ground.agent, ground.mind, name))
     }
     found = dict[str, BanditMix]()
     for name, (mixed, reason) in decided.items():
@@ -140,13 +158,8 @@ def learnable_choices(ground: SelectionInput) -> dict[str, Mixing]:
     return {
         name: _mixing(ground, name)
         for name in open_bandit_choices(ground)
-        if not _why_choice_is_fixed(ground, name)
+        if not why_learned_subject_is_fixed(ground.agent, ground.mind, name)
     }
-
-
-def _why_choice_is_fixed(ground: SelectionInput, name: str) -> str:
-    """Return the code for why a subject is fixed whatever the evidence says; "" if it is not."""
-    return why_learned_subject_is_fixed(ground.agent, ground.mind, name)
 
 
 def why_learned_subject_is_fixed(agent: Agent, mind: AgentState, name: str) -> str:
@@ -308,8 +321,8 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
             model=alias,
             name=choice.name,
             evidence=_model_evidence(ground, name, choice.name),
-            price=None if tokens is None else float(choice.price.cost(tokens)),
-            graded=_grade_sums(ground, name, choice.name),
+            price=_price(ground, f"{name}/{choice.name}", choice.price, tokens),
+            belief=ground.posterior.of_model(name, choice.name),
         )
         for alias, choice in ground.choices.items()
     )
@@ -320,31 +333,18 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
     )
 
 
+def _price(ground: SelectionInput, key: str, price: Price, tokens: Usage | None) -> float | None:
+    """Return what a turn is expected to cost: the open days' mean, drawn to the price of today."""
+    if tokens is None:
+        return None
+    recent = sum((day.models[key].cost for day in ground.days if key in day.models), MomentSums())
+    priced = _PRICED * float(price.cost(tokens))
+    return ((recent.mean or 0.0) * recent.n + priced) / (recent.n + _PRICED)
+
+
 def _model_evidence(ground: SelectionInput, name: str, model: str) -> ModelEvidence:
-    """Return the evidence of a model for a subject; after a rollback of it only newer evidence.
-
-    For a model whose split was rolled back because of it, only the evidence since then.
-    """
-    known = ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
-    for each in mix_adjustments(ground.earlier, name):
-        then = each.evidence.get("then", {})
-        fell = each.evidence.get("fell", then)
-        if each.state is AdjustmentState.ROLLED_BACK and model in then and model in fell:
-            later = known.since(ModelEvidence.of(then[model]))
-            names = ("quality", "turns", "failed")
-            return known.replaced(**{name: getattr(later, name) for name in names})
-    return known
-
-
-def _grade_sums(ground: SelectionInput, name: str, model: str) -> MomentSums:
-    """Return a subject's share, by turns, of what a model's calibrated grades add in all."""
-    known = {
-        _task_of(key): each.turns
-        for key, each in ground.evidence.models.items()
-        if parse_usage_task_key(key)[2] == model
-    }
-    whole, added = sum(known.values()), self_grade_sums(ground.evidence.grades.get(model, ()))
-    return added.part(known.get(name, 0) / whole) if whole else MomentSums()
+    """Return the evidence of a model for a subject."""
+    return ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
 
 
 def _tokens(ground: SelectionInput, name: str) -> Usage | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from opencrab.domain.learning.bandit import UNKNOWN, is_learned_quality_below
+from opencrab.domain.learning.bandit import is_learned_quality_below
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
@@ -17,6 +17,9 @@ from opencrab.domain.statistics.confidence import Estimate, combine_estimates, e
 
 WATCHED = timedelta(days=14)
 """The time in which a split may be rolled back because of its quality since it was made."""
+
+UNKNOWN = Estimate(n=0, mean=0.5, low=0.0, high=1.0)
+"""The estimate for a model without turns."""
 
 _MOST = 0.5
 _CARRIED = {"until", "then", "before"}

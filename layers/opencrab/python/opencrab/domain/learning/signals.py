@@ -3,8 +3,9 @@
 They are written with the turn's end and hold ids and numbers, nobody's words.
 """
 
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import datetime
+from datetime import UTC, datetime
 
 from pydantic import Field
 
@@ -15,10 +16,23 @@ from opencrab.domain.statistics.hash_bucket import hash_fraction
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import MicroUsd, Unit, Value
 
+SKILL_HOLDOUTS = "skill_holdouts"
+"""The kind of documents that store how often skills are withheld; `CURRENT` is in force, the others
+are those of earlier nights, in order of time: the probabilities of all turns whose signals are
+kept."""
+
+CURRENT = "current"
+
+UNTRIED = 0.14
+"""The probability with which a skill is withheld before its first night: that of its prior."""
+
 SIGNALS = "signals"
 """The kind of documents that store turn signals; the id is `signals_id`, in order of time."""
 
 KEPT_DAYS = 40
+
+PICKED = frozenset({"turn", "session"})
+"""The `chosen_by` of a model picked for this work: hard work may go to the better model."""
 
 
 class ServedCalls(Value):
@@ -45,6 +59,11 @@ class ServedCalls(Value):
         """True if the model was a fallback for another one that failed."""
         return self.chosen_by == "fallback"
 
+    @property
+    def answered(self) -> bool:
+        """True if any of the calls was answered."""
+        return self.calls > self.failed
+
 
 class TurnSignals(Value):
     """The learning signals of one ended turn.
@@ -56,8 +75,8 @@ class TurnSignals(Value):
     appear in what the turn said or did. `done` and `undone` count actions that succeeded and
     failed, `task_success` is whether the turn's task was confirmed or failed; None without a task.
     `corrects` and `repeats` are the earlier turn that the message of this one corrected or asked
-    again. `outsider` says that it answered the public or a peer, whose words must not influence
-    what an agent learns.
+    again, and `thanks` the one for which it thanked. `outsider` says that it answered the public or
+    a peer, whose words must not influence what an agent learns.
     """
 
     turn_id: str
@@ -79,6 +98,7 @@ class TurnSignals(Value):
     task_success: bool | None = None
     corrects: str = ""
     repeats: str = ""
+    thanks: str = ""
     spoke: bool = False
     outsider: bool = False
 
@@ -95,9 +115,48 @@ class TurnSignals(Value):
         return signals_id(self.at, self.turn_id)
 
 
+def first_answering_model_calls(served: Sequence[ServedCalls]) -> ServedCalls:
+    """Return the calls of the first model that answered; of the first one asked if none did."""
+    return next((each for each in served if each.answered), served[0])
+
+
+def has_model_answered(served: Iterable[ServedCalls]) -> bool:
+    """Check whether any call of these groups was answered."""
+    return sum(max(each.calls, 0) - max(each.failed, 0) for each in served) > 0
+
+
 def signals_id(at: datetime, turn_id: str = "") -> str:
     """Return an id that sorts by time; without a turn it sorts before all of its moment."""
     return f"{at.strftime('%Y%m%dT%H%M%S.%fZ')}-{turn_id}"
+
+
+class SkillHoldouts(Value):
+    """How often each skill is withheld from the turns that it fits, by type of task.
+
+    `shares` are the probabilities of skills on trial by skill and type of task, after "" those of
+    other types. `only` are the types of task of promoted skills that are kept for these alone.
+    """
+
+    at: datetime
+    shares: dict[str, dict[str, Unit]] = Field(default_factory=dict)
+    only: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+
+    def share(self, skill: str, task_type: str, *, on_trial: bool) -> float:
+        """Return the probability with which a skill is withheld from a turn that it fits."""
+        if not on_trial:
+            kinds = self.only.get(skill)
+            return float(kinds is not None and task_type not in kinds)
+        known = self.shares.get(skill, {})
+        return known.get(task_type, known.get("", UNTRIED))
+
+
+def withheld_percent(holdouts: SkillHoldouts | None, skill: str, most: int) -> int:
+    """Return the percentage of the turns that it fits from which a skill on trial is withheld.
+
+    Over all types of task, and at most `most`.
+    """
+    known = holdouts or SkillHoldouts(at=_NO_NIGHT)
+    return min(round(_HUNDRED * known.share(skill, "", on_trial=True)), most)
 
 
 def learned_skill_pin(name: str) -> str:
@@ -114,13 +173,25 @@ def learned_skills_on_trial(mind: AgentState) -> frozenset[str]:
     )
 
 
-def draw_learned_skill_holdouts(mind: AgentState, turn_id: str, percent: int) -> frozenset[str]:
-    """Return the skills withheld from a turn, each at random with this percentage.
+def draw_learned_skill_holdouts(
+    mind: AgentState, holdouts: SkillHoldouts | None, turn_id: str, task_type: str, percent: int
+) -> frozenset[str]:
+    """Return the skills withheld from a turn, each with its probability, at most `percent`.
 
-    The choice is made by hash bucketing: the same turn always gives the same skills.
+    The choice is made by hash bucketing: the same turn always gives the same skills. A promoted
+    skill is withheld from the types of task that it is not kept for. Pinned skills never are, and
+    none without trials (`percent` 0).
     """
-    return frozenset(
-        name
-        for name in learned_skills_on_trial(mind)
-        if hash_fraction("skill", turn_id, name) * 100 < percent
-    )
+    known = holdouts or SkillHoldouts(at=_NO_NIGHT)
+    trial, found = learned_skills_on_trial(mind), set[str]()
+    for name in (skill.name for skill in mind.skills) if percent else ():
+        share = known.share(name, task_type, on_trial=name in trial)
+        most = percent / _HUNDRED if name in trial else 1.0
+        is_pinned = learned_skill_pin(name) in mind.pinned
+        if not is_pinned and hash_fraction("skill", turn_id, name) < min(share, most):
+            found.add(name)
+    return frozenset(found)
+
+
+_HUNDRED = 100
+_NO_NIGHT = datetime.min.replace(tzinfo=UTC)

@@ -26,6 +26,10 @@ class Use(StrEnum):
     EMBEDDING = "embedding"
 
 
+LOW_STAKES = frozenset({Use.CONVERSATION, Use.CREATIVE, Use.ANALYSIS})
+"""The uses in which models are tried unasked before anything is known of them."""
+
+
 class Duration(StrEnum):
     """The time for which a choice of a model holds."""
 

@@ -1,6 +1,6 @@
-"""Corrections: whether a message says that the answer before it was wrong, or asks again.
+"""Corrections: whether a message says that the answer before was wrong, asks again, or thanks.
 
-Both are told by a few turns of phrase and by the words that two messages have in common. What is
+They are told by a few turns of phrase and by the words that two messages have in common. What is
 doubtful does not count: a correction that is missed costs one observation, and one that is none
 would count against an answer that was right.
 """
@@ -20,6 +20,7 @@ ALIKE = 0.8
 LEAST_TERMS = 3
 """The least number of terms to compare: short messages, such as a yes, repeat every day."""
 
+_SHORT = 12
 _READ = 400
 """The number of characters to search: a correction is stated at the beginning."""
 
@@ -53,6 +54,39 @@ _DOUBTS = (
 """Phrases of a request to report mistakes, which is no correction."""
 
 
+_THANKS = (
+    r"\b(?:thanks|thank you|thx|cheers)\b(?! (?:anyway|anyways|for trying|in advance)\b)|"
+    r"\b(?:that|this|it)(?:'s| is| was)? (?:worked|works|helped|helps|did it|solved it|perfect|"
+    r"exactly (?:it|right|what i))\b(?!\s*\?)|"
+    r"^(?:perfect|brilliant|excellent|exactly|great(?: answer| job| work)?|nice one|well done)\b"
+    r"\s*(?:[!.,]|$)|"
+    r"ありがと|助かり(?:ました|ます)|助かった|感謝(?:します|です|して)|"
+    r"(?:完璧|ばっちり|バッチリ|さすが)(?:です|だ|！|!|。|$)|"
+    r"(?:うまく|上手く)(?:いき|行き)ました|(?:解決|納得)しました|それで(?:大丈夫|OK|オッケー)です"
+)
+_THANKLESS = (
+    r"\bno,? thank|\bthank(?:s| you)[^.!?]{0,20}\b(?:but|though|however|except)\b|"
+    r"\b(?:but|however|except|unfortunately|still)\b|\b(?:not|n't|never|no longer)\b|"
+    r"\bif (?:that|this|it)\b|"
+    r"ありがと[^。!！]{0,12}(?:けど|けれど|ですが|が、|でも)|でも|ただ、|しかし|まだ|違|ちが|"
+    r"結構です|いりません|ではない|じゃない|ません(?:でした)?(?:。|$|、)|"
+    r"(?:くれ|いただけ|もらえ)(?:る|ます|たら|れば|ると)"
+)
+"""Phrases of polite refusals, of thanks before an objection, and of thanks in advance."""
+
+_TOLD_FIRST = 80
+"""The number of characters in which thanks for an answer are said, before the next matter."""
+
+
+def is_text_thanks(text: str) -> bool:
+    """Check whether a message begins by thanking for the answer before, or by accepting it."""
+    said = text[:_READ].strip().casefold().replace("\u2019", "'")
+    first = re.split(r"(?<=[.!?\n。!？])\s*", said[:_TOLD_FIRST])
+    begun = " ".join(first[:2]) if first and len(first[0]) < _SHORT else first[0]
+    found = re.search(_THANKS, begun)
+    return found is not None and re.search(_THANKLESS, begun) is None
+
+
 def is_text_correction(text: str) -> bool:
     """Check whether a message says that the answer before it was wrong."""
     said = text[:_READ].strip().casefold().replace("\u2019", "'")
@@ -63,14 +97,18 @@ def is_text_correction(text: str) -> bool:
 
 
 def is_text_repeated(text: str, before: str) -> bool:
-    """Check whether a message says nearly the same as an earlier one of the same person.
+    """Check whether a message asks the same as an earlier one of the same person.
 
-    Both all their terms and their content terms must be alike.
+    Its content terms must be alike, whatever the words between them; where there are few, all
+    terms.
     """
     now, then = text_terms(text), text_terms(before)
     if min(len(now), len(then)) < LEAST_TERMS:
         return False
-    return _alike(now, then) and _alike(content_terms_of_text(text), content_terms_of_text(before))
+    matter, earlier = content_terms_of_text(text), content_terms_of_text(before)
+    if not _alike(matter, earlier):
+        return False
+    return min(len(matter), len(earlier)) >= LEAST_TERMS or _alike(now, then)
 
 
 def _alike(now: frozenset[str], then: frozenset[str]) -> bool:

@@ -1,7 +1,7 @@
 """The texts of an agent's reports that may contain erased data, and the turns that wrote them."""
 
 from opencrab.domain.document import Document
-from opencrab.domain.learning.report_wording import WORDING, WRITTEN, ReportWording
+from opencrab.domain.insight.report_wording import WORDING, WRITTEN, ReportWording
 from opencrab.engine.erasure.derived_peers import IsAffected
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal, TypeVar
 
 from pydantic import Field
 
+from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.insight.figures import analytics_task_key
@@ -21,25 +23,42 @@ from opencrab.domain.learning.change import (
     learning_holdout_percent,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
+from opencrab.domain.learning.reward_model import RewardPosterior
+from opencrab.domain.learning.signals import SkillHoldouts, withheld_percent
 from opencrab.domain.learning.treatment_effect import (
-    TrialVerdict,
     skill_trial_verdict,
     trial_effects_of_skill,
 )
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
-from opencrab.domain.statistics.confidence import Estimate, estimate_mean
+from opencrab.domain.statistics.confidence import estimate_mean
 from opencrab.domain.statistics.off_policy import off_policy_estimate
 from opencrab.domain.value import Unit, Value
+from opencrab.engine.insight.explored_models import MixedModel, explored_models
 from opencrab.engine.insight.memory_analytics import memory_effect_for_analytics
 from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, analytics_of_skill
 from opencrab.engine.learning import changes, memory_holdout
-from opencrab.engine.learning.measures import Measure, model_name_for_evidence, text_times_of_skills
+from opencrab.engine.learning.measures import (
+    Measure,
+    model_name_for_evidence,
+    text_times_of_skills,
+)
+from opencrab.engine.learning.model_exploration import (
+    EVERY_MODEL,
+    are_model_tries_stopped,
+    are_models_tried,
+    resume_model_tries,
+    stop_model_tries,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import StoredEvidence, load_current_learning_data
+from opencrab.ports.skills import load_skill_holdouts
 
 DECISIONS = 10
 """Most decisions of one experiment, the newest."""
+
+MODELS = "models"
+"""Subject of the trying of models that nobody asked for, for every type of task."""
 
 MEMORY = "memory"
 """Subject of the memory hold-out; the name "memories" is accepted too."""
@@ -78,41 +97,23 @@ class AdjustmentView(Adjustment):
         return cls(**dict(made), experiment=_experiment_address(subject), says=says)
 
 
-class MixedModel(Value):
-    """A model of a traffic split: its share, and the value, cost and time of its turns.
-
-    `name` is the model behind the alias now, null if its provider is not configured. Cost and time
-    are per turn; null is unknown. `off_policy` estimates, by self-normalised inverse propensity
-    weighting, the value of all turns of the split if this model alone had answered them; its n is
-    the effective sample size.
-    """
-
-    model: str
-    name: str | None
-    weight: Unit
-    turns: int
-    quality: Estimate | None
-    off_policy: Estimate | None
-    cost_micro_usd: float | None
-    latency_ms: float | None
-
-
 class Experiment(Value):
     """An experiment with its results so far and its decision.
 
     `subject` is skill:NAME, models:PURPOSE.TASK_TYPE or memory. `verdict` is the current result for
-    a skill on trial, `reason` the code of the reason. `withheld_percent` is the share of turns that
-    go without it.
+    a skill on trial, `reason` the code of the reason, `only` the types of task that alone it would
+    be kept for. `withheld_percent` is the share of turns that go without it.
     """
 
     subject: str
     kind: Literal["skill", "models", "memory"]
     state: ExperimentState
     effect: Measure | None = None
-    by_model: dict[str, Measure] = Field(default_factory=dict)
+    by_task: dict[str, Measure] = Field(default_factory=dict)
     trial: TrialOf | None = None
     verdict: Literal["promote", "keep", "retire"] | None = None
     reason: str | None = None
+    only: tuple[str, ...] = ()
     withheld_percent: int | None = None
     models: tuple[MixedModel, ...] = ()
     decisions: tuple[AdjustmentView, ...] = ()
@@ -139,6 +140,8 @@ def _experiment_address(subject: LearnedSubject) -> str:
     """Return the subject's name in URLs: models:PURPOSE.TASK_TYPE has no slash."""
     if subject == MEMORIES:
         return MEMORY
+    if subject == EVERY_MODEL:
+        return MODELS
     return subject.text.replace("/", ".", 1)
 
 
@@ -149,14 +152,23 @@ def experiments_for_insight(runtime: Runtime, agent_id: str) -> Experiments:
     return Experiments(
         agent_id=agent_id,
         as_of=table.known.as_of or None,
-        explore=profile.agent.llm.aim.explore,
-        items=(*table.skills(), *table.mixes(), *table.memory()),
-        pinned=tuple(_experiment_address(LearnedSubject.of(each)) for each in profile.mind.pinned),
+        explore=runtime.rules.trials.aim_of(profile.agent.llm.aim).explore,
+        items=(*table.models(profile.agent), *table.skills(), *table.mixes(), *table.memory()),
+        pinned=tuple(_pins_of_agent(profile)),
     )
+
+
+def _pins_of_agent(profile: Profile) -> Iterator[str]:
+    if are_model_tries_stopped(profile.agent):
+        yield MODELS
+    for each in profile.mind.pinned:
+        yield _experiment_address(LearnedSubject.of(each))
 
 
 def stop_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     """End an experiment; raises NotFound naming the existing ones, Conflict if none runs."""
+    if subject == MODELS:
+        return stop_model_tries(runtime, agent_id, by)
     if _is_memory(subject):
         return memory_holdout.stop_learning_holdout(runtime, agent_id, by)
     return _apply_to_subject(
@@ -175,8 +187,12 @@ def find_stopped_experiment(runtime: Runtime, agent_id: str, subject: str, by: s
     return stop_experiment(runtime, agent_id, subject, by)
 
 
-def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str, by: str) -> Pinned:
     """Pin a subject, so that evidence does not change it; raises NotFound."""
+    if subject == MODELS:
+        if not are_model_tries_stopped(runtime.home.agents.get(agent_id).agent):
+            stop_model_tries(runtime, agent_id, by)
+        return Pinned(subject=subject, pinned=True)
     _apply_to_subject(
         runtime,
         agent_id,
@@ -189,6 +205,8 @@ def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pin
 def unpin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
     """Unpin a subject, so that evidence may change it; raises NotFound if it is not pinned."""
     mind = runtime.home.agents.get(agent_id).mind
+    if subject == MODELS and resume_model_tries(runtime, agent_id):
+        return Pinned(subject=subject, pinned=False)
 
     def free(name: str) -> AgentState:
         if not is_learning_pinned(mind, LearnedSubject.of(name)):
@@ -221,6 +239,12 @@ class _Table:
     mind: AgentState
     known: StoredEvidence
     decisions: Sequence[Adjustment]
+    holdouts: SkillHoldouts | None
+
+    @cached_property
+    def posterior(self) -> RewardPosterior:
+        """What is believed of the agent's skills now."""
+        return RewardPosterior(self.known.worths)
 
     @classmethod
     def of(cls, runtime: Runtime, agent_id: str, mind: AgentState) -> "_Table":
@@ -229,7 +253,23 @@ class _Table:
         page = facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)
         worded = text_times_of_skills(fact.read(AcquiredSkill) for fact in page)
         known = load_current_learning_data(facts, agent_id, runtime.clock.now(), worded)
-        return cls(runtime, agent_id, mind, known, decided)
+        return cls(runtime, agent_id, mind, known, decided, load_skill_holdouts(facts, agent_id))
+
+    def models(self, agent: Agent) -> Iterator[Experiment]:
+        """Yield the trying of models, if any are tried or the owner has stopped that."""
+        is_stopped = are_model_tries_stopped(agent)
+        if not is_stopped and not are_models_tried(self.runtime, agent):
+            return
+        shown = explored_models(self.runtime, agent, self.known.evidence)
+        if len(shown) == 1 and not is_stopped:
+            return
+        yield Experiment(
+            subject=MODELS,
+            kind="models",
+            state=ExperimentState.PINNED if is_stopped else ExperimentState.RUNNING,
+            models=shown,
+            decisions=self._decisions(EVERY_MODEL),
+        )
 
     def skills(self) -> Iterator[Experiment]:
         """Yield skills on trial and skills that wait for a trial."""
@@ -267,15 +307,12 @@ class _Table:
             )
 
     def _skill(self, skill: AcquiredSkill) -> Experiment:
-        trials, evidence = self.runtime.rules.trials, self.known.evidence
+        trials = self.runtime.rules.trials
         subject = LearnedSubject(kind=AdjustmentKind.SKILL, name=skill.name)
-        shown = analytics_of_skill(skill, evidence, self.mind, trials)
-        found = trial_effects_of_skill(evidence, skill.name)
-        says, why = (
-            skill_trial_verdict(found[0], trials)
-            if found
-            else (TrialVerdict.KEEP, "too_little_data")
-        )
+        found = trial_effects_of_skill(self.posterior, self.known.evidence, skill.name)
+        percent = withheld_percent(self.holdouts, skill.name, trials.skill_percent)
+        shown = analytics_of_skill(skill, found, self.mind, trials, percent)
+        says, why, only = skill_trial_verdict(found, trials)
         return Experiment(
             subject=_experiment_address(subject),
             kind="skill",
@@ -283,11 +320,12 @@ class _Table:
                 subject, ExperimentState.WAITING if skill.waits else ExperimentState.RUNNING
             ),
             effect=shown.effect,
-            by_model=shown.by_model,
+            by_task=shown.by_task,
+            only=only,
             trial=shown.trial,
             verdict=says.value,
             reason=why,
-            withheld_percent=0 if skill.waits else trials.skill_percent,
+            withheld_percent=0 if skill.waits else percent,
             decisions=self._decisions(subject),
         )
 

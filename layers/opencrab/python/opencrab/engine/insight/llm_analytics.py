@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from opencrab.domain.insight.calibration import CalibrationCurve, self_grade_calibration_curve
 from opencrab.domain.insight.figures import Figures, analytics_counts_in_period
 from opencrab.domain.insight.recommendations import Analysis, Focus, analyze_calls_of_period
-from opencrab.domain.learning.aggregate import JudgedTurn
-from opencrab.domain.learning.calibration import CalibrationCurve, self_grade_calibration_curve
+from opencrab.domain.learning.reward import JudgedTurn
 from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.usage.counters import DailyTally, sum_usage_counts, usage_tally_day

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.learning.change import learning_holdout_percent
 from opencrab.domain.learning.evidence import RECALLED_DAYS, Evidence
 from opencrab.domain.learning.review_period import useless_experience_ids
-from opencrab.domain.learning.treatment_effect import trial_effect_of_skill
+from opencrab.domain.learning.treatment_effect import effect_of_treatment
 from opencrab.domain.memory.knowledge_graph import KNOWLEDGE, GraphSize, KnowledgeSource
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
@@ -125,7 +125,7 @@ def compute_memory_analytics(
 
 def memory_effect_for_analytics(evidence: Evidence) -> Measure:
     """Return the effect on turn value of the memories that searches find."""
-    return learning_effect_in_points(trial_effect_of_skill("", "", evidence.memories))
+    return learning_effect_in_points(effect_of_treatment(evidence.memories))
 
 
 def _recalling(evidence: Evidence, now: datetime) -> Recalling:

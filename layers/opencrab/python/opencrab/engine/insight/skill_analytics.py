@@ -1,7 +1,7 @@
 """Statistics of an agent's skills: uses, effects, and learning results by week."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from opencrab.domain.agents.agent_state import AgentState
@@ -13,9 +13,9 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
 )
-from opencrab.domain.learning.evidence import Evidence
+from opencrab.domain.learning.reward_model import RewardPosterior
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.signals import learned_skill_pin
+from opencrab.domain.learning.signals import learned_skill_pin, withheld_percent
 from opencrab.domain.learning.treatment_effect import SkillEffect, trial_effects_of_skill
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value
@@ -28,6 +28,7 @@ from opencrab.engine.learning.measures import (
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_current_learning_data
+from opencrab.ports.skills import load_skill_holdouts
 
 MOST_CHANGES = 500
 """Most changes that are read for the results by week, the newest."""
@@ -47,7 +48,7 @@ class TrialOf(Value):
 
 
 class MeasuredSkill(Value):
-    """An acquired skill in numbers; the effect covers all models together.
+    """An acquired skill in numbers; the effect covers all types of task in their proportions.
 
     `trial` is there only during a trial.
     """
@@ -61,7 +62,7 @@ class MeasuredSkill(Value):
     last_used_at: datetime | None
     created_at: datetime
     effect: Measure
-    by_model: dict[str, Measure]
+    by_task: dict[str, Measure]
     trial: TrialOf | None
 
 
@@ -96,7 +97,17 @@ def skill_analytics(runtime: Runtime, agent_id: str) -> SkillAnalytics:
     kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
     page = facts.page(agent_id, ADJUSTMENT, limit=MOST_CHANGES, newest_first=True)
     learned = load_current_learning_data(facts, agent_id, now, text_times_of_skills(kept))
-    measured = [analytics_of_skill(skill, learned.evidence, mind, trials) for skill in kept]
+    posterior, holdouts = RewardPosterior(learned.worths), load_skill_holdouts(facts, agent_id)
+    measured = [
+        analytics_of_skill(
+            skill,
+            trial_effects_of_skill(posterior, learned.evidence, skill.name),
+            mind,
+            trials,
+            withheld_percent(holdouts, skill.name, trials.skill_percent),
+        )
+        for skill in kept
+    ]
     return SkillAnalytics(
         agent_id=agent_id,
         as_of=learned.as_of or None,
@@ -108,10 +119,16 @@ def skill_analytics(runtime: Runtime, agent_id: str) -> SkillAnalytics:
 
 
 def analytics_of_skill(
-    skill: AcquiredSkill, evidence: Evidence, mind: AgentState, trials: TrialSettings
+    skill: AcquiredSkill,
+    found: Sequence[SkillEffect],
+    mind: AgentState,
+    trials: TrialSettings,
+    percent: int,
 ) -> MeasuredSkill:
-    """Return the statistics of one acquired skill."""
-    found = trial_effects_of_skill(evidence, skill.name)
+    """Return the statistics of one acquired skill, with its effects as far as they are known.
+
+    `percent` is how often it is withheld on trial.
+    """
     whole = found[0] if found else None
     on_trial = skill.status is SkillStatus.CANDIDATE
     return MeasuredSkill(
@@ -124,19 +141,23 @@ def analytics_of_skill(
         last_used_at=skill.last_used_at,
         created_at=skill.created_at,
         effect=learning_effect_in_points(whole),
-        by_model={each.model: learning_effect_in_points(each) for each in found[1:]},
-        trial=_trial(skill, whole, mind, trials) if on_trial else None,
+        by_task={each.task_type: learning_effect_in_points(each) for each in found[1:]},
+        trial=_trial(skill, whole, mind, trials, percent) if on_trial else None,
     )
 
 
 def _trial(
-    skill: AcquiredSkill, effect: SkillEffect | None, mind: AgentState, trials: TrialSettings
+    skill: AcquiredSkill,
+    effect: SkillEffect | None,
+    mind: AgentState,
+    trials: TrialSettings,
+    percent: int,
 ) -> TrialOf:
     return TrialOf(
         turns=effect.turns if effect else 0,
         least_turns=trials.least_turns,
         most_turns=trials.most_turns,
-        withheld_percent=trials.skill_percent,
+        withheld_percent=percent,
         pinned=learned_skill_pin(skill.name) in mind.pinned,
     )
 

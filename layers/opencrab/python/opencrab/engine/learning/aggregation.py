@@ -8,7 +8,7 @@ from functools import cached_property
 
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.identifier import new_ulid
-from opencrab.domain.learning.aggregate import compute_evidence
+from opencrab.domain.learning.aggregate import LearningDay, compute_learning_days
 from opencrab.domain.learning.evidence import (
     EVIDENCE,
     RECALLED_DAYS,
@@ -29,6 +29,8 @@ from opencrab.domain.learning.review_period import (
     review_day_midnight,
 )
 from opencrab.domain.learning.reward import turn_feedback_opinions
+from opencrab.domain.learning.reward_model import RewardSums
+from opencrab.domain.learning.reward_rows import CLOSED_REWARDS, ClosedRewards, KnownRewards
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.ports.clock import Clock
@@ -61,6 +63,13 @@ class AggregatedEvidence:
     closing: dict[date, Evidence]
     open: dict[date, Evidence]
     later: dict[date, Evidence] = field(default_factory=dict)
+    worths: KnownRewards = field(default_factory=KnownRewards)
+
+    @cached_property
+    def reward_sums(self) -> RewardSums:
+        """Sums of the reward model over all days up to `ended`, discounted to that day."""
+        days = {**self.closing, **self.open}
+        return self.worths.total(self.standing, days, max((self.ended, *days)))
 
     @property
     def through_now(self) -> "AggregatedEvidence":
@@ -107,7 +116,8 @@ def aggregate_evidence_of_day(
     first = whole
     if standing.closed_to:
         first = max(first, date.fromisoformat(standing.closed_to) + timedelta(days=1))
-    days = evidence_by_day(home, agent_id, first, max(ended, _day(now)), worded, graded=graded)
+    known = learning_days(home, agent_id, first, max(ended, _day(now)), worded, graded=graded)
+    days = {day: each.evidence for day, each in known.items()}
     for fact in stored:
         if fact.id == STANDING or not standing.closed_to < fact.id <= ended.isoformat():
             continue
@@ -116,7 +126,12 @@ def aggregate_evidence_of_day(
         else:
             # All signals of the day's turns were erased.
             days.setdefault(day, Evidence())
-    return split_open_and_closed_evidence(ended, standing, days, stored)
+    closed = home.facts.get(agent_id, CLOSED_REWARDS, CLOSED_REWARDS)
+    worths = KnownRewards(
+        closed.read(ClosedRewards).with_texts(worded) if closed else None,
+        {day: each.worths for day, each in known.items()},
+    )
+    return split_open_and_closed_evidence(ended, standing, days, stored, worths)
 
 
 def split_open_and_closed_evidence(
@@ -124,6 +139,7 @@ def split_open_and_closed_evidence(
     standing: ClosedEvidence,
     days: Mapping[date, Evidence],
     stored: tuple[Document, ...] = (),
+    worths: KnownRewards | None = None,
 ) -> AggregatedEvidence:
     """Split days into those to be closed and the last OPEN_DAYS days up to `ended`.
 
@@ -137,6 +153,7 @@ def split_open_and_closed_evidence(
         closing={day: each for day, each in days.items() if day < opens},
         open={day: each for day, each in days.items() if opens <= day <= ended},
         later={day: each for day, each in days.items() if day > ended},
+        worths=worths or KnownRewards(),
     )
 
 
@@ -175,8 +192,12 @@ def _close(
         for fact in folded.stored
         if fact.id != STANDING and fact.id <= standing.closed_to
     ]
+    worths = list[Document]()
+    if folded.closing:
+        closed = folded.worths.close(folded.standing, folded.closing, skills)
+        worths = [new_fact(agent_id, CLOSED_REWARDS, CLOSED_REWARDS, closed).replaced(version=0)]
     # Days that remain stored no longer count: `closed_to` says which ones are in the total.
-    facts.commit(fact, *gone[:_REMOVED_AT_ONCE])
+    facts.commit(fact, *worths, *gone[:_REMOVED_AT_ONCE])
 
 
 def close_evidence_days(folded: AggregatedEvidence, skills: Collection[str]) -> ClosedEvidence:
@@ -234,7 +255,7 @@ def _fresh(standing: ClosedEvidence, worded: Mapping[str, datetime]) -> ClosedEv
     return standing.replaced(evidence=standing.evidence.replaced(skills=skills))
 
 
-def evidence_by_day(
+def learning_days(
     home: Home,
     agent_id: str,
     first: date,
@@ -242,8 +263,8 @@ def evidence_by_day(
     worded: Mapping[str, datetime],
     *,
     graded: bool = True,
-) -> dict[date, Evidence]:
-    """Compute the evidence of each day from `first` to `ended` from its turns' signals.
+) -> dict[date, LearningDay]:
+    """Compute what each day from `first` to `ended` shows from its turns' signals.
 
     Grades, which a model gives its own answers, require reading the rows of all calls, so they are
     optional.
@@ -255,7 +276,7 @@ def evidence_by_day(
         return {}
     said = turn_feedback_opinions(_experiences(home.facts, agent_id, review_day_midnight(first)))
     grades = _grades(home.usage, agent_id, review_day_midnight(first) - _BEFORE) if graded else {}
-    return compute_evidence(signals, said, grades, ended=ended, worded=worded)
+    return compute_learning_days(signals, said, grades, ended=ended, worded=worded)
 
 
 def _signals(facts: Documents, agent_id: str, since: datetime) -> Iterator[TurnSignals]:

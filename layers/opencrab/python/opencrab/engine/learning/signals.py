@@ -29,7 +29,12 @@ from opencrab.domain.learning.signals import (
     TurnSignals,
     learned_skills_on_trial,
 )
-from opencrab.domain.text.correction import AGAIN_WITHIN, is_text_correction, is_text_repeated
+from opencrab.domain.text.correction import (
+    AGAIN_WITHIN,
+    is_text_correction,
+    is_text_repeated,
+    is_text_thanks,
+)
 from opencrab.domain.text.terms import content_terms_of_text
 from opencrab.domain.turn.action import MemoriesFound
 from opencrab.domain.turn.record import (
@@ -130,6 +135,7 @@ def _turn_signals_for_learning(work: TurnWork, ending: TurnEnding) -> Document |
         task_success=_success(work, ending),
         corrects=answer.turn_id if answer.is_corrected else "",
         repeats=answer.turn_id if answer.is_asked_again else "",
+        thanks=answer.turn_id if answer.is_thanked else "",
         spoke=bool(ending.speech) or transcript.speeches > 0,
         outsider=does_authority_taint_reader(turn.authority),
     )
@@ -293,6 +299,7 @@ class _Answered:
     turn_id: str = ""
     is_corrected: bool = False
     is_asked_again: bool = False
+    is_thanked: bool = False
 
     @classmethod
     def of(cls, work: TurnWork) -> "_Answered":
@@ -305,7 +312,9 @@ class _Answered:
             return cls()
         soon = trigger.at - before.at <= AGAIN_WITHIN
         again = soon and is_text_repeated(trigger.text, before.text)
-        return cls(turn_id, is_text_correction(trigger.text), again)
+        is_corrected = is_text_correction(trigger.text)
+        is_thanked = not (is_corrected or again) and is_text_thanks(trigger.text)
+        return cls(turn_id, is_corrected, again, is_thanked)
 
 
 def _before(work: TurnWork, trigger: Line) -> tuple[Line | None, str]:

@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.model_selection import CandidateModel, SelectionInput
+from opencrab.domain.learning.reward_model import RewardPosterior, prior_prices, reward_posterior
 from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.domain.usage.counters import DailyTally
@@ -45,10 +48,26 @@ class EvidenceSnapshot:
         """Total evidence of all days of the snapshot."""
         return self.aggregated.evidence
 
+    @cached_property
+    def posterior(self) -> RewardPosterior:
+        """What is believed of models and skills after all days of the snapshot."""
+        prices = {each.name: each.price for each in self.choices.values()}
+        return reward_posterior(self.aggregated.reward_sums, prior_prices(prices))
+
     @property
     def changes(self) -> bool:
         """True if the run may change or propose anything."""
         return self.agent.answers and not self.frozen
+
+    @property
+    def aim(self) -> Aim:
+        """What learning aims at: as the owner chose it, else by the settings."""
+        return self.trials.aim_of(self.agent.llm.aim)
+
+    @property
+    def extra_micro_usd(self) -> MicroUsd | None:
+        """What learning may add to a day's cost; None if the owner chose how models are learned."""
+        return self.trials.extra_of_day(self.agent.llm.aim, self.day_micro_usd)
 
     def selection_input(self) -> SelectionInput:
         """Return the input of the selection of models."""
@@ -62,6 +81,7 @@ class EvidenceSnapshot:
             choices=self.choices,
             earlier=self.recent,
             day_micro_usd=self.day_micro_usd,
+            worths=self.aggregated.reward_sums,
         )
 
 

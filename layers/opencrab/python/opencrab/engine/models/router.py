@@ -14,6 +14,7 @@ from typing import Any
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import content_hash
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.models.fault import Fault, FaultResponse, ModelCallFailed
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.optimization import LearningMode
@@ -30,7 +31,13 @@ from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.statistics.hash_bucket import draw_hash_bucket
 from opencrab.domain.turn.task_type import ThinkContext
 from opencrab.domain.turn.transcript import ModelAttempt
-from opencrab.ports.models.model import ChatModel, ModelInfo, Models, selectable_model_choices
+from opencrab.ports.models.model import (
+    ChatModel,
+    ModelInfo,
+    Models,
+    distinct_models,
+    selectable_model_choices,
+)
 
 RETRIES = 2
 """The most retries of a model that rejected a request for a temporary reason."""
@@ -116,16 +123,25 @@ def first_routed_model(
         raise Invalid(message, field="model", cure=error.cure) from None
 
 
-def fallback_models(models: Models, leader: ChatModel, agent: Agent) -> tuple[ChatModel, ...]:
+def fallback_models(
+    models: Models, leader: ChatModel, agent: Agent, tried_for: Use | None = None
+) -> tuple[ChatModel, ...]:
     """Return the chosen model and its possible replacements, in order.
+
+    For a use in which a traffic split drew the model, the configured model is the first of them.
 
     A private model is replaced by private ones only, and a private agent uses no other. A
     replacement must have a price and support tool calls. Raises Invalid when a private agent has no
     private model.
     """
-    others = (_find_model(models, name) for name in models.routing.fallback)
+    names, usual = models.routing.fallback, leader
+    if tried_for is not None:
+        basis = RoutingBasis(model=agent.model, models=agent.llm.models)
+        names = (models.routing.chosen(tried_for, basis).model, *names)
+        usual = _find_model(models, names[0]) or leader
+    others = (_find_model(models, name) for name in names)
     able = [model for model in others if model is not None and _stands_in(model)]
-    confined = leader.info.private or agent.llm.private
+    confined = usual.info.private or agent.llm.private
     listed = [leader, *able]
     if confined:
         listed = [model for model in listed if model.info.private]
@@ -245,6 +261,18 @@ def assign_models_to_turn(
     if agent.llm.aim.leave is LearningMode.OFF:
         return ()
     return tuple(_draw_assignments(models, agent, mixes, turn_id))
+
+
+def models_to_try(models: Models, agent: Agent, trials: TrialSettings) -> dict[str, ModelInfo]:
+    """Return the models among which turns of an agent may try one unasked, by alias.
+
+    {} if its owner chose how models are learned, if the settings leave trying off, or if there are
+    fewer than two.
+    """
+    if agent.llm.aim.is_chosen or not trials.model_percent:
+        return {}
+    found = distinct_models(selectable_model_choices(models, agent))
+    return found if len(found) > 1 else {}
 
 
 def model_traffic_split_shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from opencrab.domain.agents.agent_state import MIND, AgentState, is_skill_in_agent_state
@@ -15,6 +16,7 @@ from opencrab.domain.learning.change import (
     with_learned_pin,
     without_learned_pin,
 )
+from opencrab.domain.learning.signals import SkillHoldouts, withheld_percent
 from opencrab.domain.learning.skill_lifecycle import (
     SkillLesson,
     SkillTeaching,
@@ -38,6 +40,7 @@ from opencrab.domain.skills.skill import (
     StandardSkill,
 )
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.skills import load_skill_holdouts
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +70,14 @@ class SkillOwner:
     runtime: Runtime
     agent_id: str
     owner: str = ""
+
+    @cached_property
+    def _holdouts(self) -> SkillHoldouts | None:
+        return load_skill_holdouts(self.runtime.home.facts, self.agent_id)
+
+    def withheld_percent(self, name: str) -> int:
+        """Return the percentage of fitting turns from which a skill on trial is withheld."""
+        return withheld_percent(self._holdouts, name, self.runtime.rules.trials.skill_percent)
 
     def all(self) -> tuple[SkillState, ...]:
         """Return every skill: standard ones first, then acquired ones, each kind by name."""

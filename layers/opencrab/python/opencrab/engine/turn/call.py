@@ -112,6 +112,7 @@ def context_of_turn_call(
         basis=work.basis,
         choices=tuple(work.transcript.choices),
         trials=work.runtime.rules.trials,
+        task_type=first.task_type if (first := work.transcript.first_call) else "",
         targets=targets,
         prepared=dict(prepared),
     )

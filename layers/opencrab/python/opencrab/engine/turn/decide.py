@@ -101,13 +101,13 @@ def _ask_next_model(work: TurnWork, step_state: StepState, now: datetime) -> int
     """Call the model whose turn it is, or return how many seconds to wait before its retry."""
     models, context = work.runtime.models, _context(work)
     work.limits = _limits(work, step_state)
-    look = work.look(step_state, now)
+    look = work.look(step_state, now, context)
     use = router.use_of_model_call(models, context, look.basis, work.transcript.choices)
-    leader, chosen_by = router.first_routed_model(
-        models, use, look.basis, work.transcript.choices, context.task_type.value
-    )
-    listed = router.fallback_models(models, leader, work.profile.agent)
-    own = work.profile.agent.llm.sampling.get(use)
+    choices, task_type = work.transcript.choices, context.task_type.value
+    leader, chosen_by = router.first_routed_model(models, use, look.basis, choices, task_type)
+    agent, tried = work.profile.agent, use if chosen_by == "learned" else None
+    listed = router.fallback_models(models, leader, agent, tried)
+    own = agent.llm.sampling.get(use)
     manner = models.routing.call_options(use).with_sampling(own)
     # Read once: after the wait the call is made at once.
     wished, work.retry_after_seconds = work.retry_after_seconds, None

@@ -18,6 +18,7 @@ from opencrab.domain.memory.clearance import READERS, Clearance
 from opencrab.domain.models.routing import RoutingBasis
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record
+from opencrab.domain.turn.task_type import ThinkContext
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import UsageRow
@@ -29,7 +30,7 @@ from opencrab.engine.consequence import (
     TurnHooks,
     TurnTrait,
 )
-from opencrab.engine.models.router import assign_models_to_turn
+from opencrab.engine.models.router import assign_models_to_turn, models_to_try
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.prompt_cache import PromptInputs
 from opencrab.ports.turn.journal import StepState, TurnChange, store_record_body
@@ -134,9 +135,24 @@ class TurnWork:
             return 0
         return most - attempts + self.transcript.failed_calls
 
-    def look(self, step_state: StepState, at: datetime | None = None) -> PreCallState:
+    def look(
+        self, step_state: StepState, at: datetime | None = None, context: ThinkContext | None = None
+    ) -> PreCallState:
         """Return what this worker's next model call is made from; `at` is its time, None is now."""
-        return PreCallState(step_state, self.calls_left, self.basis, at or self.runtime.clock.now())
+        basis = self.basis if context is None else self._basis_for(context)
+        return PreCallState(step_state, self.calls_left, basis, at or self.runtime.clock.now())
+
+    def _basis_for(self, context: ThinkContext) -> RoutingBasis:
+        """Return the basis, before the first call with the model that the turn tries, if any."""
+        if self.transcript.basis is not None or self.job is not None:
+            return self.basis
+        choices = models_to_try(self.runtime.models, self.profile.agent, self.runtime.rules.trials)
+        if not choices:
+            return self.basis
+        from opencrab.engine.models.exploration import ExploringTurn, basis_with_tried_model  # noqa: PLC0415
+
+        trying = ExploringTurn(self.runtime, self.turn, self.profile, self.limits, choices)
+        return basis_with_tried_model(trying, self.basis, context)
 
     def carry(self, record: Record, *lines: Line) -> None:
         """Keep a pure result for the next change; save now if there are CARRIED of them."""

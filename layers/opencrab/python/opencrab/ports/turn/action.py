@@ -82,8 +82,8 @@ class ActionContext:
     action shows must pass it. `basis` are the inputs of the turn's routing, `choices` are the
     models chosen in it so far. `receipts` are the actions that succeeded in this turn; `goal` is
     the one that the turn serves, as of the turn's begin or changed by it since. `trials` are the
-    settings of experiments. `targets` are those of the call, as they were ruled on; None where
-    nobody ruled, as in a preview.
+    settings of experiments, `task_type` is the turn's. `targets` are those of the call, as they
+    were ruled on; None where nobody ruled, as in a preview.
     """
 
     agent: Agent
@@ -100,6 +100,7 @@ class ActionContext:
     basis: RoutingBasis = field(default_factory=RoutingBasis)
     choices: tuple[ModelChosen, ...] = ()
     trials: TrialSettings = field(default_factory=TrialSettings)
+    task_type: str = ""
     targets: tuple[str, ...] | None = None
     prepared: dict[str, Any] = field(default_factory=dict)
 

@@ -1,11 +1,13 @@
 """Nightly decisions on models: new traffic splits, and regressions of those in force."""
 
+from collections.abc import Collection, Mapping
 from datetime import UTC
+from math import ceil, hypot
 from typing import Any
 
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict
-from opencrab.domain.learning.bandit import BanditMix
+from opencrab.domain.learning.bandit import SPENT, SURE, BanditMix, BanditSubject
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentState,
@@ -17,11 +19,18 @@ from opencrab.domain.learning.change import (
     with_told_mix,
 )
 from opencrab.domain.learning.model_selection import (
+    CandidateModel,
+    ModelMixes,
     SelectionInput,
     adjustments_ended_by,
+    bandit_budget_left,
+    bandit_current_alias,
+    bandit_routed_model,
     learn_model_choices,
+    learnable_choices,
     mix_adjustment,
     mix_of_bandit,
+    open_bandit_choices,
 )
 from opencrab.domain.learning.regression_watch import (
     WATCHED,
@@ -31,11 +40,18 @@ from opencrab.domain.learning.regression_watch import (
     models_with_regression,
     start_regression_watch_after,
 )
-from opencrab.domain.learning.review_period import Standstill
+from opencrab.domain.learning.review_period import ReviewSpan, Standstill
+from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.models.optimization import LearningMode
+from opencrab.domain.models.routing import LOW_STAKES, Use
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.engine.learning.changes import Alter, LearningChange
 from opencrab.engine.learning.snapshot import EvidenceSnapshot
+
+_EVERYDAY = 0.75
+"""The share of the money for trying models that everyday work gets."""
+
+_BY_NIGHT = tuple(f"{span.value}-" for span in ReviewSpan)
 
 
 def find_model_regressions(findings: EvidenceSnapshot) -> tuple[Adjustment, ...]:
@@ -93,11 +109,14 @@ def learned_mixes(
     """
     if findings.frozen:
         return (), (Standstill(subject="models", reason="frozen"),)
-    aim = findings.agent.llm.aim
+    aim = findings.aim
     if aim.leave is LearningMode.OFF:
         return (), (Standstill(subject="models", reason="off"),)
     ground, seed = findings.selection_input(), f"{findings.agent.id}/{findings.period}"
-    follows = learn_model_choices(ground, aim, findings.at, seed=seed, skipped=skipped)
+    if findings.extra_micro_usd is None or aim.leave is not LearningMode.APPLY:
+        follows = learn_model_choices(ground, aim, findings.at, seed=seed, skipped=skipped)
+    else:
+        follows = _learn_unasked(findings, ground, seed, skipped)
     changes, still = [], dict(follows.still)
     for name, mixed in follows.found.items():
         if aim.leave is LearningMode.RECOMMEND and _is_proposed(ground, name, mixed):
@@ -106,6 +125,84 @@ def learned_mixes(
             changes.append(_change(findings, ground, name, mixed))
     told = (Standstill(subject=name, reason=why) for name, why in sorted(still.items()))
     return tuple(changes), tuple(told)
+
+
+def _learn_unasked(
+    findings: EvidenceSnapshot, ground: SelectionInput, seed: str, skipped: frozenset[str]
+) -> ModelMixes:
+    """Choose splits where nobody chose how models are learned, at little more than the usual cost.
+
+    Everyday work comes first. In other work only a model is tried of which everyday work has shown
+    that it is probably better. A subject whose usual model is no choice is left alone.
+    """
+    if ground.agent.model is not None:
+        return ModelMixes(found={}, still=dict.fromkeys(open_bandit_choices(ground), "chosen"))
+    arms = learnable_choices(ground)
+    usual = {name: _usual_alias(ground, name) for name in arms}
+    hidden = {name for name in arms if not usual[name]}
+    everyday = {name for name in arms if Use(name.partition("/")[0]) in LOW_STAKES} - hidden
+    others = {name: _probably_better(ground, name, usual[name]) for name in arms.keys() - everyday}
+    extra, skips = findings.extra_micro_usd or 0, arms.keys() | skipped
+    found, still = dict[str, BanditMix](), dict.fromkeys(hidden, "usual_not_selectable")
+    plans = [(everyday, ground.choices, extra * _EVERYDAY)]
+    rest = {name: choices for name, choices in others.items() if len(choices) > 1} if others else {}
+    plans += [({name}, each, extra * (1 - _EVERYDAY) / len(rest)) for name, each in rest.items()]
+    still |= dict.fromkeys(others.keys() - rest.keys() - hidden, "everyday_first")
+    for names, choices, more in plans:
+        cost = sum(_usual_cost(arms[name], usual[name]) for name in names)
+        within = _with_budget(ground.replaced(choices=choices), arms, names, (cost + more) / SPENT)
+        follows = learn_model_choices(
+            within, findings.aim, findings.at, seed=seed, skipped=(skips - names) | skipped
+        )
+        found |= follows.found
+        still = {**{n: why for n, why in follows.still.items() if n not in skips - names}, **still}
+    return ModelMixes(found=found, still=still)
+
+
+def _usual_alias(ground: SelectionInput, name: str) -> str:
+    """Return the alias of the model that is used without learning, or that the owner decided on.
+
+    "" if it is not among the choices.
+    """
+    made = [
+        each
+        for each in mix_adjustments(ground.earlier, name)
+        if each.state is AdjustmentState.APPLIED
+    ]
+    mix = mix_of(ground.mind, name)
+    if mix is not None and not (made and made[0].by.startswith(_BY_NIGHT)):
+        return bandit_current_alias(ground, name)
+    named = bandit_routed_model(ground, name)
+    return next((alias for alias, each in ground.choices.items() if each.name == named), "")
+
+
+def _usual_cost(subject: BanditSubject, usual: str) -> float:
+    """Return what a day of a subject costs with the usual model, in micro-dollars."""
+    costs = [arm.cost or 0.0 for arm in subject.arms if arm.model == usual]
+    return subject.turns_a_day * sum(costs)
+
+
+def _probably_better(ground: SelectionInput, name: str, usual: str) -> dict[str, CandidateModel]:
+    """Return the usual model with those that are better at a subject with probability SURE."""
+    if not usual:
+        return {}
+    now, found = ground.choices[usual], {usual: ground.choices[usual]}
+    known = ground.posterior.of_model(name, now.name)
+    for alias, each in ground.choices.items():
+        other = ground.posterior.of_model(name, each.name)
+        gain = RewardBelief(other.mean - known.mean, hypot(other.sd, known.sd))
+        if alias != usual and gain.positive >= SURE:
+            found[alias] = each
+    return found
+
+
+def _with_budget(
+    ground: SelectionInput, arms: Mapping[str, BanditSubject], names: Collection[str], cost: float
+) -> SelectionInput:
+    """Return the input with a day's budget that leaves so much to these subjects."""
+    free = {name: arms[name] for name in names}
+    others = ground.day_micro_usd - bandit_budget_left(ground, free)
+    return ground.replaced(day_micro_usd=ceil(cost) + others)
 
 
 def _is_proposed(ground: SelectionInput, name: str, mixed: BanditMix) -> bool:
@@ -120,7 +217,7 @@ def _change(
     findings: EvidenceSnapshot, ground: SelectionInput, name: str, mixed: BanditMix
 ) -> LearningChange:
     """Return the change that proposes a split, or applies it if the owner allows that."""
-    applies = findings.agent.llm.aim.leave is LearningMode.APPLY
+    applies = findings.aim.leave is LearningMode.APPLY
     state = AdjustmentState.APPLIED if applies else AdjustmentState.PROPOSED
     made = mix_adjustment(ground, name, mixed, findings.at, by=findings.period, state=state)
     alter = apply_mix(name, made.before, made.after) if applies else None

@@ -41,7 +41,7 @@ from opencrab.engine.learning.changes import (
     roll_back_mix,
     store_adjustment,
 )
-from opencrab.engine.learning.measures import learning_candidate_models, text_times_of_skills
+from opencrab.engine.learning.measures import ready_candidate_models, text_times_of_skills
 from opencrab.engine.learning.nightly.experiences import (
     experience_proposals,
     nightly_experience_search_hits,
@@ -57,6 +57,7 @@ from opencrab.engine.learning.nightly.skills import (
     decide_skill_trials_nightly,
     review_skills,
     skill_proposals,
+    store_skill_holdouts,
 )
 from opencrab.engine.learning.report.report import PeriodSummary, report_period, write_report
 from opencrab.engine.learning.snapshot import NightlyContext
@@ -212,7 +213,8 @@ def _counting(
     counted = update_regression_watches(scene)
     for each in counted.values():
         hold(scene, each)
-    return replace(scene, recent=tuple(counted.get(each.id, each) for each in scene.recent))
+    recent = (counted.get(each.id, each) for each in scene.recent)
+    return replace(scene, recent=tuple(recent))
 
 
 def _hold(scene: NightlyContext, made: Adjustment) -> None:
@@ -259,17 +261,15 @@ def _revise(scene: NightlyContext) -> None:
         known = _so_far(scene)
         _write(known, decide_skill_trials_nightly(known))
         known = _again(known)
+        store_skill_holdouts(known)
         _write(known, (*skill_proposals(known, review_skills(known)), *experience_proposals(known)))
 
 
 def _write(scene: NightlyContext, changes: tuple[LearningChange, ...]) -> None:
     runtime, agent_id = scene.runtime, scene.agent.id
     for change in changes:
-        _apply_unless_refused(
-            runtime.home.agents,
-            agent_id,
-            partial(store_adjustment, runtime.home.facts, agent_id, change),
-        )
+        act = partial(store_adjustment, runtime.home.facts, agent_id, change)
+        _apply_unless_refused(runtime.home.agents, agent_id, act)
 
 
 def _apply_unless_refused(agents: Agents, agent_id: str, act: Callable[[], Adjustment]) -> None:
@@ -368,7 +368,7 @@ def _scene(
         frozen=not {agent.id, INSTALLATION}.isdisjoint(runtime.home.switches.all_frozen()),
         trials=runtime.rules.trials,
         routing=runtime.models.routing,
-        choices=dict(learning_candidate_models(runtime.models, agent)),
+        choices=dict(ready_candidate_models(runtime, agent)),
         day_micro_usd=day_budget_of_bandit(agent, limits.agent_day(agent.day_limit_micro_usd)),
     )
 

@@ -1,10 +1,12 @@
 """Nightly decisions on skills: verdicts on trials by their effect, and the start of new ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import combinations
+from typing import Any
 
 from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.change import (
     Adjustment,
@@ -16,6 +18,13 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.learning.review_period import Remark, SkillReview
 from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.learning.signals import (
+    CURRENT,
+    KEPT_DAYS,
+    SKILL_HOLDOUTS,
+    SkillHoldouts,
+    signals_id,
+)
 from opencrab.domain.learning.skill_lifecycle import (
     place_learned_skill,
     promote_learned_skill,
@@ -25,17 +34,23 @@ from opencrab.domain.learning.skill_lifecycle import (
 )
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
+    SkillVerdict,
     TrialVerdict,
     skill_trial_verdict,
-    trial_effect_of_skill_over_models,
+    trial_effects_of_skill,
+    withheld_share,
 )
 from opencrab.domain.skills.skill import BY_EVIDENCE, AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.domain.text.terms import text_terms
 from opencrab.engine.learning.changes import Alter, LearningChange, open_adjustments_of
-from opencrab.engine.learning.snapshot import EvidenceSnapshot
+from opencrab.engine.learning.snapshot import EvidenceSnapshot, NightlyContext
+from opencrab.ports.skills import load_skill_holdouts
 
 ALIKE = 0.6
 """Least share of common terms, of the shorter description, of two similar skills."""
+
+ONLY = "only"
+"""Key of an adjustment: the only types of task that a promoted skill is kept for."""
 
 NO_TRIALS = "no_trials"
 """Reason for promoting a skill without a trial: trials are disabled."""
@@ -60,10 +75,10 @@ def decide_skill_trials_nightly(findings: EvidenceSnapshot) -> tuple[LearningCha
         and not is_learning_pinned(findings.mind, _subject(skill.name))
     ]
     for skill in on:
-        effect = trial_effect_of_skill_over_models(findings.evidence, skill.name)
-        word, reason = _word(findings, skill, effect)
-        if word is not TrialVerdict.KEEP:
-            made.append(_trial_end_change(findings, skill, effect, word, reason))
+        effects = _effects(findings, skill.name)
+        effect, verdict = effects[0], _verdict(findings, skill, effects)
+        if verdict.word is not TrialVerdict.KEEP:
+            made.append(_trial_end_change(findings, skill, effects, verdict))
         elif _is_unseen(findings, skill, effect):
             made.append(_set_aside(findings, skill))
     return (*made, *_trial_start_changes(findings, len(on) - len(made)))
@@ -99,19 +114,72 @@ def _learned_skill_effectiveness(effect: SkillEffect) -> Effectiveness | None:
     return Effectiveness(points=points, low=low, high=high, turns=effect.turns)
 
 
-def _word(
-    findings: EvidenceSnapshot, skill: AcquiredSkill, effect: SkillEffect
-) -> tuple[TrialVerdict, str]:
-    """Return the verdict on a skill on trial and its reason; promotes it if trials are disabled."""
-    trials, word, reason = findings.trials, TrialVerdict.KEEP, ""
-    if _is_news(skill, effect, trials):
-        word, reason = skill_trial_verdict(effect, trials)
-    is_free = place_learned_skill(skill, findings.mind, trials).status is SkillStatus.ACTIVE
-    return (
-        (TrialVerdict.PROMOTE, NO_TRIALS)
-        if word is TrialVerdict.KEEP and is_free
-        else (word, reason)
+def skill_holdouts_after_night(
+    findings: EvidenceSnapshot, before: SkillHoldouts | None
+) -> SkillHoldouts:
+    """Return how often each skill is withheld from now on, by what is believed of its effect.
+
+    A promoted skill stays kept for its types of task alone (`before`) until it is on trial again.
+    """
+    shares = dict[str, dict[str, float]]()
+    for skill in findings.skills:
+        weights = findings.posterior.skill_task_weights(skill.name)
+        if skill.status is SkillStatus.CANDIDATE and weights:
+            of = findings.posterior.of_skill
+            whole = sum(weights.values())
+            mixed = {kind: weight / whole for kind, weight in weights.items()}
+            shares[skill.name] = {"": withheld_share(of(skill.name, mixed))} | {
+                kind: withheld_share(of(skill.name, {kind: 1.0})) for kind in sorted(weights)
+            }
+    active = {skill.name for skill in findings.skills if skill.status is SkillStatus.ACTIVE}
+    only = dict(before.only) if before else {}
+    for made in reversed(findings.recent):
+        if made.kind is AdjustmentKind.SKILL and made.state is AdjustmentState.APPLIED:
+            kinds = made.after.get(ONLY, ())
+            only.pop(made.subject, None)
+            if kinds:
+                only[made.subject] = tuple(kinds)
+    kept = {name: kinds for name, kinds in only.items() if name in active}
+    return SkillHoldouts(at=findings.at, shares=shares, only=kept)
+
+
+def store_skill_holdouts(findings: NightlyContext) -> None:
+    """Store how often each skill is withheld from now on, and when that was decided.
+
+    A copy by time is kept as long as the signals of turns, so that the probability with which a
+    skill was withheld from any of them is known. Nothing is stored for an agent without skills.
+    """
+    facts, agent_id = findings.runtime.home.facts, findings.agent.id
+    before = load_skill_holdouts(facts, agent_id)
+    found = skill_holdouts_after_night(findings, before)
+    if before is None and not found.shares and not found.only:
+        return
+    until = findings.at + timedelta(days=KEPT_DAYS)
+    facts.commit(
+        new_fact(agent_id, SKILL_HOLDOUTS, CURRENT, found).replaced(version=0),
+        new_fact(
+            agent_id, SKILL_HOLDOUTS, signals_id(findings.at), found, expires_at=until
+        ).replaced(version=0),
     )
+
+
+def _effects(findings: EvidenceSnapshot, name: str) -> tuple[SkillEffect, ...]:
+    """Return a skill's effects, over all types of task first, also of one without turns."""
+    found = trial_effects_of_skill(findings.posterior, findings.evidence, name)
+    return found or (SkillEffect(skill=name),)
+
+
+def _verdict(
+    findings: EvidenceSnapshot, skill: AcquiredSkill, effects: Sequence[SkillEffect]
+) -> SkillVerdict:
+    """Return the verdict on a skill on trial; promotes it if trials are disabled."""
+    trials, verdict = findings.trials, SkillVerdict(TrialVerdict.KEEP, "")
+    if _is_news(skill, effects[0], trials):
+        verdict = skill_trial_verdict(effects, trials)
+    is_free = place_learned_skill(skill, findings.mind, trials).status is SkillStatus.ACTIVE
+    if verdict.word is TrialVerdict.KEEP and is_free:
+        return SkillVerdict(TrialVerdict.PROMOTE, NO_TRIALS)
+    return verdict
 
 
 def _is_news(skill: AcquiredSkill, effect: SkillEffect, trials: TrialSettings) -> bool:
@@ -126,12 +194,15 @@ def _is_news(skill: AcquiredSkill, effect: SkillEffect, trials: TrialSettings) -
 def _trial_end_change(
     findings: EvidenceSnapshot,
     skill: AcquiredSkill,
-    effect: SkillEffect,
-    word: TrialVerdict,
-    reason: str,
+    effects: Sequence[SkillEffect],
+    verdict: SkillVerdict,
 ) -> LearningChange:
-    measured, now = _learned_skill_effectiveness(effect), findings.at
-    status = SkillStatus.ACTIVE if word is TrialVerdict.PROMOTE else SkillStatus.ARCHIVED
+    measured, now = _learned_skill_effectiveness(effects[0]), findings.at
+    promotes = verdict.word is TrialVerdict.PROMOTE
+    status = SkillStatus.ACTIVE if promotes else SkillStatus.ARCHIVED
+    after: dict[str, Any] = {"status": status.value}
+    if verdict.only:
+        after[ONLY] = list(verdict.only)
 
     def alter(
         mind: AgentState, stored: AcquiredSkill | None
@@ -139,12 +210,12 @@ def _trial_end_change(
         found = _as_it_was(stored, skill)
         if is_learning_pinned(mind, _subject(skill.name)):
             raise Conflict(f"skill {skill.name!r} was pinned concurrently")
-        if word is TrialVerdict.PROMOTE:
+        if promotes:
             return mind, promote_learned_skill(found, now, measured)
         return mind, retire_learned_skill(found, now, owner=BY_EVIDENCE, effectiveness=measured)
 
-    made = _adjustment(findings, skill, {"status": status.value}, reason)
-    numbers = _numbers(effect)
+    made = _adjustment(findings, skill, after, verdict.reason)
+    numbers = _numbers(effects[0]) | _task_numbers(effects[1:])
     return LearningChange(made.replaced(evidence=numbers), alter, _earlier(findings, skill.name))
 
 
@@ -204,11 +275,9 @@ def _as_it_was(stored: AcquiredSkill | None, skill: AcquiredSkill) -> AcquiredSk
 
 
 def _review(findings: EvidenceSnapshot, skill: AcquiredSkill, twin: str) -> SkillReview:
-    effect, trials = (
-        trial_effect_of_skill_over_models(findings.evidence, skill.name),
-        findings.trials,
-    )
-    word, reason = skill_trial_verdict(effect, trials)
+    effects, trials = _effects(findings, skill.name), findings.trials
+    effect = effects[0]
+    word, reason, _ = skill_trial_verdict(effects, trials)
     remark, other = Remark.KEEP, ""
     if twin:
         remark, reason, other = Remark.MERGE, "says_the_same", twin
@@ -238,7 +307,7 @@ def _proposal(findings: EvidenceSnapshot, review: SkillReview) -> LearningChange
             return None
     skill = next(each for each in findings.skills if each.name == review.skill)
     made = _adjustment(findings, skill, after, review.reason)
-    numbers = _numbers(trial_effect_of_skill_over_models(findings.evidence, review.skill))
+    numbers = _numbers(_effects(findings, review.skill)[0])
     proposed = made.replaced(evidence=numbers, state=AdjustmentState.PROPOSED)
     earlier = _earlier(findings, review.skill)
     return LearningChange(
@@ -247,9 +316,9 @@ def _proposal(findings: EvidenceSnapshot, review: SkillReview) -> LearningChange
 
 
 def _adjustment(
-    findings: EvidenceSnapshot, skill: AcquiredSkill, after: dict[str, str], reason: str
+    findings: EvidenceSnapshot, skill: AcquiredSkill, after: Mapping[str, Any], reason: str
 ) -> Adjustment:
-    causes = (findings.period, f"skill:{skill.name}", *after.values())
+    causes = (findings.period, f"skill:{skill.name}", *map(str, after.values()))
     return Adjustment(
         id=adjustment_id(findings.at, *causes),
         at=findings.at,
@@ -270,6 +339,23 @@ def _numbers(effect: SkillEffect) -> dict[str, float]:
     if told is not None:
         numbers |= {"points": told.points, "low": told.low, "high": told.high}
     return numbers
+
+
+def _task_numbers(effects: Sequence[SkillEffect]) -> dict[str, Any]:
+    """Return the numbers of each type of task: effect and interval in points, and turns."""
+    told = {each.task_type: (each, _learned_skill_effectiveness(each)) for each in effects}
+    return {
+        "tasks": {
+            kind: {
+                "points": known.points,
+                "low": known.low,
+                "high": known.high,
+                "turns": effect.turns,
+            }
+            for kind, (effect, known) in told.items()
+            if known is not None
+        }
+    }
 
 
 def _earlier(findings: EvidenceSnapshot, name: str) -> tuple[Adjustment, ...]:

@@ -48,7 +48,9 @@ def report_change_lines(looked: ReviewResult, language: Language) -> Iterator[st
 
 
 def _change(made: Adjustment, language: Language) -> str:
-    subject = learning_phrase(f"{made.kind.value}_subject", language, name=made.subject)
+    is_every = made.kind is AdjustmentKind.MODELS and made.subject == "all"
+    kind = f"{made.kind.value}_all" if is_every else made.kind.value
+    subject = learning_phrase(f"{kind}_subject", language, name=made.subject)
     return learning_phrase(
         "change",
         language,
@@ -68,16 +70,25 @@ def _standing(made: Adjustment, told: Mapping[str, Any], language: Language) -> 
         listed = sorted(told["weights"].items(), key=lambda item: (-item[1], item[0]))
         shares = (f"{alias} {100 * weight:.0f} %" for alias, weight in listed)
         return learning_phrase("between", language).join(shares)
+    found = _word_of_state(made, told)
+    if found is None:
+        return learning_phrase("nothing", language)
+    phrase, filled = found
+    return learning_phrase(phrase, language, **filled)
+
+
+def _word_of_state(made: Adjustment, told: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Return the phrase for a state and what fills it; None if there was none."""
+    word = told.get("remark", told.get("status"))
     if made.kind is AdjustmentKind.EXPERIENCE:
-        word = told.get("remark", told.get("status"))
-        return learning_phrase(f"{made.kind.value}_{word}", language)
-    if "remark" in told:
-        return learning_phrase(str(told["remark"]), language, other=told.get("other", ""))
+        return f"{made.kind.value}_{word}", {}
+    if "leave" in told:
+        return f"{made.kind.value}_{told['leave']}", {}
     if "withheld_percent" in told:
-        return learning_phrase("withheld", language, percent=told["withheld_percent"])
-    if "status" in told:
-        return learning_phrase(str(told["status"]), language)
-    return learning_phrase("nothing", language)
+        return "withheld", {"percent": told["withheld_percent"]}
+    if told.get("only"):
+        return "active_only", {"tasks": ", ".join(told["only"])}
+    return None if word is None else (str(word), {"other": told.get("other", "")})
 
 
 def _evidence(made: Adjustment, language: Language) -> str:

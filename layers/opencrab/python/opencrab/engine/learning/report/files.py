@@ -11,7 +11,7 @@ from datetime import datetime
 
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.learning.report_wording import WRITTEN, WrittenReports
+from opencrab.domain.insight.report_wording import WRITTEN, WrittenReports
 from opencrab.domain.value import Language
 from opencrab.engine.learning.report.phrases import learning_phrase
 from opencrab.ports.home import Home

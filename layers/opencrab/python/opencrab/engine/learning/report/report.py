@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from opencrab.domain.errors import Conflict, TooLarge
-from opencrab.domain.learning.calibration import self_grade_calibration_curve
+from opencrab.domain.insight.calibration import self_grade_calibration_curve
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.review_period import KEPT, ReviewPeriod, ReviewResult, ReviewSpan
 from opencrab.domain.statistics.confidence import estimate_difference, estimate_mean
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.value import Language
-from opencrab.engine.learning.aggregation import evidence_by_day
+from opencrab.engine.learning.aggregation import learning_days
 from opencrab.engine.learning.report.changes import (
     format_learning_report_percent,
     format_learning_report_points,
@@ -62,8 +62,8 @@ def report_period(scene: NightlyContext, stretch: ReviewPeriod) -> PeriodSummary
     if stretch.span is not ReviewSpan.WEEKLY:
         evidence = scene.aggregated.open.get(stretch.last, Evidence())
     else:
-        days = evidence_by_day(runtime.home, agent_id, stretch.first, stretch.last, {})
-        evidence = sum(days.values(), Evidence())
+        days = learning_days(runtime.home, agent_id, stretch.first, stretch.last, {})
+        evidence = sum((each.evidence for each in days.values()), Evidence())
     first, last = stretch.first.isoformat(), stretch.last.isoformat()
     return PeriodSummary(evidence, runtime.home.tallies.between(agent_id, first, last))
 

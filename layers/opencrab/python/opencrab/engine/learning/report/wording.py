@@ -18,7 +18,7 @@ from opencrab.domain.document import Document, new_fact
 from opencrab.domain.erasure.request import RECORDS_KEPT
 from opencrab.domain.errors import Conflict, TooLarge, Unavailable
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.learning.report_wording import (
+from opencrab.domain.insight.report_wording import (
     WORDING,
     ReportWording,
     first_learning_report_sentences,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.learning.report_wording import SENTENCES
+from opencrab.domain.insight.report_wording import SENTENCES
 from opencrab.domain.value import Language
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.ports.models.model import TrustedText

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from opencrab.domain.learning.aggregate import JudgedTurn, learning_rewards_of_turns
-from opencrab.domain.learning.reward import TurnOpinion
+from opencrab.domain.learning.aggregate import learning_rewards_of_turns
+from opencrab.domain.learning.reward import JudgedTurn, TurnOpinion
 from opencrab.domain.learning.signals import TurnSignals
 from opencrab.domain.learning.treatment_effect import SkillEffect, TrialVerdict
 from opencrab.engine.simulation.learning.world import (
@@ -41,6 +41,7 @@ class SkillDecision:
     reason: str
     day: int
     effect: SkillEffect
+    only: tuple[str, ...] = ()
 
 
 class SelectionRule(Protocol):

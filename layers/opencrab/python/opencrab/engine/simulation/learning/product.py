@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
-from opencrab.domain.learning.aggregate import compute_evidence
+from opencrab.domain.learning.aggregate import compute_learning_days
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
@@ -22,15 +22,19 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.evidence import ClosedEvidence, Evidence
 from opencrab.domain.learning.model_selection import CandidateModel
 from opencrab.domain.learning.review_period import review_period_of_day
+from opencrab.domain.learning.reward_model import reward_posterior
+from opencrab.domain.learning.reward_rows import ClosedRewards, KnownRewards
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import (
+    SkillHoldouts,
     draw_learned_skill_holdouts,
     learned_skills_on_trial,
 )
 from opencrab.domain.learning.skill_lifecycle import index_learned_skill, place_learned_skill
 from opencrab.domain.learning.treatment_effect import (
+    SkillEffect,
     TrialVerdict,
-    trial_effect_of_skill_over_models,
+    trial_effects_of_skill,
 )
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
@@ -50,7 +54,11 @@ from opencrab.engine.learning.nightly.models import (
     learning_subjects_rolled_back,
     update_regression_watches,
 )
-from opencrab.engine.learning.nightly.skills import decide_skill_trials_nightly
+from opencrab.engine.learning.nightly.skills import (
+    ONLY,
+    decide_skill_trials_nightly,
+    skill_holdouts_after_night,
+)
 from opencrab.engine.learning.snapshot import EvidenceSnapshot
 from opencrab.engine.learning.undo import mix_before
 from opencrab.engine.simulation.learning.policies import (
@@ -81,12 +89,14 @@ _VERDICTS = {SkillStatus.ACTIVE: TrialVerdict.PROMOTE, SkillStatus.ARCHIVED: Tri
 class ProductPolicy:
     """The product's policy for an agent whose owner lets evidence change it."""
 
-    def __init__(self, world: LearningWorld) -> None:
-        self.world = world
+    def __init__(
+        self, world: LearningWorld, trials: TrialSettings = TRIALS, aim: Aim = AIM
+    ) -> None:
+        self.world, self.trials = world, trials
         self.agent = Agent(
             id="pupil",
             name="Pupil",
-            llm=LlmConfig(aim=AIM),
+            llm=LlmConfig(aim=aim),
             created_at=START,
             updated_at=START,
         )
@@ -99,6 +109,8 @@ class ProductPolicy:
         self.mind = AgentState()
         self.skills_kept = dict[str, AcquiredSkill]()
         self.standing = ClosedEvidence()
+        self.closed: ClosedRewards | None = None
+        self.holdouts: SkillHoldouts | None = None
         self.folded = AggregatedEvidence(START.date(), (), self.standing, {}, {})
         self.decisions: list[SkillDecision] = []
         self.adjustments: list[Adjustment] = []
@@ -120,12 +132,16 @@ class ProductPolicy:
         return self.routing.aliases[alias], mix.weights[alias] / sum(mix.weights.values())
 
     def choose_skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
-        """Return the fitting skills, and those of them withheld; these are not replaced."""
-        live = (skill.name for skill in self.mind.skills)
-        fit = fitting_simulated_skills(self.world, asked, live, learned_skills_on_trial(self.mind))
-        resting = draw_learned_skill_holdouts(self.mind, asked.id, TRIALS.skill_percent)
+        """Return the fitting skills, and those withheld, whose places the next ones take."""
+        live = [skill.name for skill in self.mind.skills]
+        trying = learned_skills_on_trial(self.mind)
+        resting = draw_learned_skill_holdouts(
+            self.mind, self.holdouts, asked.id, TASK_TYPES[asked.task], self.trials.skill_percent
+        )
+        fit = fitting_simulated_skills(self.world, asked, live, trying)
+        rest = [name for name in live if name not in resting]
         return (
-            [skill for skill in fit if skill.name not in resting],
+            fitting_simulated_skills(self.world, asked, rest, trying),
             [skill for skill in fit if skill.name in resting],
         )
 
@@ -144,7 +160,15 @@ class ProductPolicy:
         changes, _ = learned_mixes(found, learning_subjects_rolled_back(found))
         for change in (*changes, *decide_skill_trials_nightly(found)):
             self._do(change)
-            self._note(day, change.adjustment)
+            self._note(found, day, change.adjustment)
+        found = replace(self._again(found), skills=tuple(self.skills_kept.values()))
+        self.holdouts = skill_holdouts_after_night(found, self.holdouts)
+
+    def effect(self, skill: str) -> SkillEffect:
+        """Return what is known of a skill's effect over all types of task."""
+        posterior = reward_posterior(self.folded.reward_sums)
+        found = trial_effects_of_skill(posterior, self.evidence, skill)
+        return found[0] if found else SkillEffect(skill=skill)
 
     def newest_undone(self) -> bool:
         """Return True if undoing the newest split restores the one before it."""
@@ -168,7 +192,7 @@ class ProductPolicy:
             created_at=at,
             updated_at=at,
         )
-        skill = place_learned_skill(fresh, self.mind, TRIALS)
+        skill = place_learned_skill(fresh, self.mind, self.trials)
         self.skills_kept[name] = skill
         self.mind = index_learned_skill(self.mind, skill)
 
@@ -178,8 +202,13 @@ class ProductPolicy:
         signals = [each for one in self._open.values() for each in one.signals]
         said = [each for one in self._open.values() for each in one.opinions]
         grades = {row: grade for one in self._open.values() for row, grade in one.grades.items()}
-        days = compute_evidence(signals, said, grades, ended=day, worded={})
-        self.folded = split_open_and_closed_evidence(day, self.standing, days)
+        days = compute_learning_days(signals, said, grades, ended=day, worded={})
+        self.folded = split_open_and_closed_evidence(
+            day,
+            self.standing,
+            {name: each.evidence for name, each in days.items()},
+            worths=KnownRewards(self.closed, {name: each.worths for name, each in days.items()}),
+        )
         found = EvidenceSnapshot(
             agent=self.agent,
             mind=self.mind,
@@ -190,7 +219,7 @@ class ProductPolicy:
             at=datetime.combine(day, START.timetz()) + timedelta(days=1),
             period=review_period_of_day(day).id,
             frozen=False,
-            trials=TRIALS,
+            trials=self.trials,
             routing=self.routing,
             choices={
                 _alias(model.name): _choice(model.name, model.cost) for model in self.world.models
@@ -200,6 +229,9 @@ class ProductPolicy:
         counted = update_regression_watches(found)
         self.adjustments = [counted.get(each.id, each) for each in self.adjustments]
         if self.folded.closing:
+            self.closed = self.folded.worths.close(
+                self.standing, self.folded.closing, self.skills_kept
+            )
             self.standing = close_evidence_days(self.folded, self.skills_kept)
             for closing in self.folded.closing:
                 del self._open[closing]
@@ -256,7 +288,7 @@ class ProductPolicy:
         ]
         self.adjustments.append(made)
 
-    def _note(self, day: int, made: Adjustment) -> None:
+    def _note(self, found: EvidenceSnapshot, day: int, made: Adjustment) -> None:
         """Record the verdict on a skill with its effect at that time."""
         status = self.skills_kept[made.subject].status if made.subject in self.skills_kept else None
         if status in _VERDICTS:
@@ -265,7 +297,8 @@ class ProductPolicy:
                 verdict=_VERDICTS[status],
                 reason=made.reason,
                 day=day,
-                effect=trial_effect_of_skill_over_models(self.evidence, made.subject),
+                effect=trial_effects_of_skill(found.posterior, found.evidence, made.subject)[0],
+                only=tuple(made.after.get(ONLY, ())),
             )
             self.decisions.append(decision)
 

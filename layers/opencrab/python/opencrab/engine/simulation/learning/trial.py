@@ -19,7 +19,6 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.learning.regression_watch import is_watched_mix
 from opencrab.domain.learning.signals import ServedCalls
-from opencrab.domain.learning.treatment_effect import trial_effect_of_skill_over_models
 from opencrab.domain.statistics.confidence import estimate_mean
 from opencrab.engine.simulation.learning.policies import (
     ByMean,
@@ -300,11 +299,7 @@ def _first_adjustment_of_day(rule: ProductPolicy, day: int) -> Adjustment | None
 
 def _fate(pupil: PolicyRun, rule: ProductPolicy, skill: TrialSkill) -> SkillFate:
     decision = next((each for each in rule.decisions if each.skill == skill.name), None)
-    found = (
-        trial_effect_of_skill_over_models(rule.evidence, skill.name)
-        if decision is None
-        else decision.effect
-    )
+    found = rule.effect(skill.name) if decision is None else decision.effect
     known, truth = found.estimate, pupil.truths.get(skill.name)
     if decision is None and found.given and found.held:
         truth = pupil.effects[skill.name].effect

@@ -14,7 +14,6 @@ from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import TooLarge
-from opencrab.domain.learning.signals import draw_learned_skill_holdouts
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.skills.skill import StandardSkill
 from opencrab.domain.turn.record import ActionCall
@@ -202,8 +201,8 @@ def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
 def _find_skills(work: TurnWork) -> None:
     """Choose, once for a turn, the skills that its prompts list, and those that fit it.
 
-    Hash bucketing withholds some skills on trial, and no other skill takes such a place. What was
-    chosen for a turn's first model call holds for the whole turn, as far as its listeners may
+    Hash bucketing withholds some skills on trial; the next ones that fit take their places. What
+    was chosen for a turn's first model call holds for the whole turn, as far as its listeners may
     hear it.
     """
     prompt, agent, first = work.prompt, work.profile.agent, work.transcript.first_call
@@ -225,12 +224,11 @@ def _find_skills(work: TurnWork) -> None:
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:
-        percent = work.runtime.rules.trials.skill_percent
-        resting = draw_learned_skill_holdouts(work.profile.mind, work.turn.id, percent)
-        # A skill that was shipped since under the name of one on trial is not on trial.
-        resting = frozenset(name for name in resting if shipped.find(name) is None)
-        fit = fitting_skills(skills, about)
-        prompt.skills = tuple(name for name in fit if name not in resting)
+        fit = prompt.skills = fitting_skills(skills, about)
+        resting = _withheld_skills(work, fit) if work.profile.mind.skills else frozenset()
+        if resting:
+            others = [one for one in skills if one.name not in resting]
+            prompt.skills = fitting_skills(others, about)
         prompt.skills_held = tuple(name for name in fit if name in resting)
     # A turn that continues may have more listeners than at its first call.
     texts = (
@@ -252,6 +250,13 @@ def _mind_for_folders(
     from opencrab.engine.turn.prompt.folders import prompt_mind_for_folders  # noqa: PLC0415
 
     return prompt_mind_for_folders(work, about)
+
+
+def _withheld_skills(work: TurnWork, fit: Iterable[str]) -> frozenset[str]:
+    """Return the learned skills that this turn goes without; few agents have learned any."""
+    from opencrab.engine.turn.prompt.holdouts import withheld_skills  # noqa: PLC0415
+
+    return withheld_skills(work, fit)
 
 
 def _about(work: TurnWork) -> str:

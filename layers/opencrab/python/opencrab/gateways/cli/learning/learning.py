@@ -29,6 +29,7 @@ _STATES = {
     "settled": "experiment_settled",
     "pinned": "experiment_pinned",
 }
+_LEAVES = {"off": "models_off", "apply": "models_apply", "recommend": "models_recommend"}
 _MADE = {
     "proposed": "change_proposed",
     "applied": "change_applied",
@@ -157,6 +158,8 @@ def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
     if shown["pinned"]:
         terminal.print_sentence("pinned_are", names=", ".join(shown["pinned"]))
     terminal.print_sentence("explores", share=format_percent_for_terminal(shown["explore"]))
+    if any((each["subject"], each["state"]) == ("models", "running") for each in shown["items"]):
+        terminal.print_sentence("models_tried", name=agent["name"])
 
 
 def _skill(terminal: Terminal, each: Found) -> None:
@@ -168,6 +171,10 @@ def _skill(terminal: Terminal, each: Found) -> None:
         held=effect["held"],
         percent=each["withheld_percent"],
     )
+    for task, found in each.get("by_task", {}).items():
+        text = terminal_effect_text(words, found)
+        given, held = found["given"], found["held"]
+        terminal.print_sentence("trial_for_task", task=task, effect=text, given=given, held=held)
     if trial is not None:
         terminal.print_sentence(
             "trial_so_far",
@@ -253,7 +260,11 @@ def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
     for key in ("remark", "status"):
         if key in told:
             word = terminal.words.term(told[key])
+            if told.get("only"):
+                return terminal.words("kept_only_for", state=word, tasks=", ".join(told["only"]))
             return f"{word} ({told['other']})" if told.get("other") else word
+    if "leave" in told:
+        return terminal.words(_LEAVES[told["leave"]])
     if "withheld_percent" in told:
         return terminal.words("memories_hidden", percent=told["withheld_percent"])
     return terminal.words("nothing_before")

@@ -17,6 +17,7 @@ from opencrab.engine.models.preferences import (
     current_model_preferences,
     require_usable_models_of_agent,
 )
+from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import save_agent_changes
 from opencrab.gateways.rest.http.access import MetricsReader, Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
@@ -29,7 +30,6 @@ from opencrab.gateways.rest.http.page import (
     place_in_http_cursor,
     unknown_http_cursor_error,
 )
-from opencrab.ports.models.model import Models
 
 LISTING = "calls"
 
@@ -40,8 +40,8 @@ class LlmConfigPut(Value, defer_build=False):
     """An agent's model choices as a whole; omitted fields use the installation's.
 
     `model` is for every use that `models` does not name. A private agent uses private models only.
-    `aim` sets what may be learned about the choice of models, and to what end; if omitted, it is
-    that of a new agent: changes are proposed and not applied. `sampling` is how the models of a use
+    `aim` sets what may be learned about the choice of models, and to what end; without `leave` and
+    `explore` the settings decide (`trials.model_percent`). `sampling` is how the models of a use
     make answers, where it differs from `[llm.uses]`: temperature (0 to 2), top_p, most tokens of an
     answer, and reasoning effort. What a model does not accept is left out of its calls.
     """
@@ -63,11 +63,18 @@ class LlmConfigPut(Value, defer_build=False):
     @property
     def config(self) -> LlmConfig:
         """The choices as the engine takes them, without the model for every use."""
-        return LlmConfig(**{name: getattr(self, name) for name in LlmConfig.model_fields})
+        named, aim = self.aim.model_fields_set, self.aim
+        if "chosen" not in named and named & {"leave", "explore"}:
+            aim = aim.replaced(chosen=True)
+        fields = {name: getattr(self, name) for name in LlmConfig.model_fields}
+        return LlmConfig(**fields | {"aim": aim})
 
 
 class LlmConfigView(Value):
-    """An agent's model choices, and the resulting model of each use."""
+    """An agent's model choices, and the resulting model of each use.
+
+    `learning` is `aim` as it is in force: what its owner did not choose is that of the settings.
+    """
 
     model: str | None
     models: dict[Use, str]
@@ -75,6 +82,7 @@ class LlmConfigView(Value):
     selectable: tuple[str, ...] | None
     private: bool
     aim: Aim
+    learning: Aim
     sampling: dict[Use, Sampling]
     effective: dict[Use, Effective]
     version: int
@@ -118,7 +126,7 @@ def get_models_of_agent(
     ETag holds the agent's version.
     """
     current_model_preferences(api.runtime)
-    return _llm_config_view(api.runtime.models, api.runtime.home.agents.get(agent_id), response)
+    return _llm_config_view(api.runtime, api.runtime.home.agents.get(agent_id), response)
 
 
 @router.put("/config", operation_id="put_llm_config")
@@ -134,7 +142,7 @@ def put_models_of_agent(
     require_usable_models_of_agent(api.runtime.models, body.config, body.model)
     changes = {"model": body.model, "llm": body.config}
     return _llm_config_view(
-        api.runtime.models,
+        api.runtime,
         save_agent_changes(api.runtime, agent_id, edit.version, changes),
         edit.response,
     )
@@ -183,12 +191,13 @@ def _report(api: Api, agent_id: str, query: ReportQuery) -> UsageReport:
     return costs_for_insight(api.runtime, agent_id, query.period, groupings)
 
 
-def _llm_config_view(models: Models, profile: Profile, response: Response) -> LlmConfigView:
+def _llm_config_view(runtime: Runtime, profile: Profile, response: Response) -> LlmConfigView:
     agent = profile.agent
     set_http_etag(response, profile.agent.version)
     return LlmConfigView(
         **dict(agent.llm),
         model=agent.model,
-        effective=effective_models(models, agent, profile.mind.mixes),
+        learning=runtime.rules.trials.aim_of(agent.llm.aim),
+        effective=effective_models(runtime.models, agent, profile.mind.mixes),
         version=agent.version,
     )

@@ -6,7 +6,7 @@ from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.review_period import ReviewResult, ReviewSpan
 from opencrab.domain.value import Value
 from opencrab.engine.insight.experiments import AdjustmentView
-from opencrab.engine.learning import changes, proposals
+from opencrab.engine.learning import changes, model_exploration, proposals
 from opencrab.engine.learning.experience_changes import texts_of_learned_experience_change
 from opencrab.engine.learning.nightly import run as night
 from opencrab.gateways.rest.http.access import Owner
@@ -67,7 +67,9 @@ def undo_change(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repe
     by = caller.principal.id
     return once.answer(
         None,
-        lambda: AdjustmentView.of(changes.undo_adjustment(api.runtime, agent_id, change_id, by)),
+        lambda: AdjustmentView.of(
+            model_exploration.undo_learned_change(api.runtime, agent_id, change_id, by)
+        ),
     )
 
 

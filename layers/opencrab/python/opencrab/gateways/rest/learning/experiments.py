@@ -25,7 +25,7 @@ SubjectName = Annotated[
 def list_experiments(api: Api, _caller: Owner, agent_id: Id) -> Experiments:
     """List the experiments on an agent, with results so far.
 
-    These are skills on trial, traffic splits and the memory hold-out.
+    These are the trying of models, skills on trial, traffic splits and the memory hold-out.
     """
     return experiments.experiments_for_insight(api.runtime, agent_id)
 
@@ -37,8 +37,9 @@ def stop_experiment(
     """End an experiment.
 
     A skill on trial becomes active. Of a traffic split the best model stays and is pinned. A memory
-    hold-out ends for this agent and is pinned as well. To continue the experiment, unpin it or undo
-    the change.
+    hold-out ends for this agent and is pinned as well. With `models` the agent tries no other model
+    any more and uses those that are configured. To continue the experiment, unpin it or
+    undo the change.
     """
     runtime, by = api.runtime, caller.principal.id
     return once.answer(
@@ -52,14 +53,15 @@ def stop_experiment(
 
 @router.post("/{subject}/pin", response_model=Pinned, operation_id="pin_subject")
 def pin_subject_of_learning(
-    api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
+    api: Api, caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
     """Pin a skill or a choice of models.
 
     Evidence no longer changes it.
     """
+    runtime, by = api.runtime, caller.principal.id
     return once.answer(
-        None, lambda: experiments.pin_experiment_subject(api.runtime, agent_id, subject)
+        None, lambda: experiments.pin_experiment_subject(runtime, agent_id, subject, by)
     )
 
 

@@ -295,7 +295,7 @@ def _view(kept: SkillState, keeper: SkillOwner) -> SkillView:
 
 
 def _skill_summary(kept: SkillState, language: Language, keeper: SkillOwner) -> dict[str, Any]:
-    skill, trials = kept.skill, keeper.runtime.rules.trials
+    skill = kept.skill
     if isinstance(skill, StandardSkill):
         return {
             "name": skill.name,
@@ -314,5 +314,5 @@ def _skill_summary(kept: SkillState, language: Language, keeper: SkillOwner) -> 
         "title": learned_skill_title(skill.name, skill.description),
         "kind": "acquired",
         "version": str(skill.version),
-        "withheld_percent": trials.skill_percent if tried else 0,
+        "withheld_percent": keeper.withheld_percent(skill.name) if tried else 0,
     }

@@ -61,7 +61,7 @@ function configForm(api, id, config, onSaved) {
   const own = tick("only_private", config.private);
   const self = choice([["", text("as_installation")], ["true", text("self_may")], ["false", text("self_may_not")]],
     String(config.self_selection ?? ""), null, { id: "config-self" });
-  const aim = aimFields(config.aim), sampling = samplingFields(config.sampling);
+  const aim = aimFields(config), sampling = samplingFields(config.sampling);
   const save = async () => {
     const models = Object.fromEntries(USES.map((use) => [use, uses[use].value.trim()]).filter(([, value]) => value !== ""));
     const wanted = {
@@ -80,16 +80,20 @@ function configForm(api, id, config, onSaved) {
   ], "save", save);
 }
 
-/** What the learning of models aims at. */
-function aimFields(aim) {
+/** What the learning of models aims at; what is changed here is the owner's choice from then on. */
+function aimFields({ aim: own, learning: aim }) {
   const goal = choice(GOALS.map((each) => [each, text(`aim_${each}`)]), aim.goal, null, { id: "aim-goal" });
   const leave = choice(LEAVES.map((each) => [each, text(`leave_${each}`)]), aim.leave, null, { id: "aim-leave" });
   const quality = element("input", { type: "number", id: "aim-quality", min: 0, max: 1, step: 0.05, required: true, value: aim.min_quality });
   const explore = element("input", { type: "number", id: "aim-explore", min: 0, max: 50, step: 1, required: true, value: Math.round(aim.explore * 100) });
   const day = amount(aim.day_micro_usd, { id: "aim-day", placeholder: text("aim_no_limit") });
-  const value = () => ({
-    goal: goal.value, leave: leave.value, min_quality: Number(quality.value), explore: Number(explore.value) / 100, day_micro_usd: amountOf(day),
-  });
+  const value = () => {
+    const chosen = own.chosen || leave.value !== aim.leave || Number(explore.value) !== Math.round(aim.explore * 100);
+    return {
+      goal: goal.value, min_quality: Number(quality.value), day_micro_usd: amountOf(day),
+      ...chosen ? { leave: leave.value, explore: Number(explore.value) / 100, chosen } : {},
+    };
+  };
   const made = element("div", { class: "fields" },
     field("aim_goal", goal), field("aim_leave", leave, "aim_leave_hint"), field("aim_quality", quality, "aim_quality_hint"),
     field("aim_explore", explore, "aim_explore_hint"), field("aim_day", day, "aim_day_hint"));

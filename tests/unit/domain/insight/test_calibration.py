@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.learning.aggregate import self_grade_bin
-from opencrab.domain.learning.calibration import (
+from opencrab.domain.insight.calibration import (
     MOST_WEIGHT,
     CalibrationCurve,
     self_grade_calibration_curve,
     self_grade_sums,
 )
+from opencrab.domain.learning.aggregate import self_grade_bin
 from opencrab.domain.learning.evidence import BINS, GradedTurns
 from opencrab.domain.statistics.confidence import sample_moment_sums
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.learning.report_wording import (
+from opencrab.domain.insight.report_wording import (
     CHARACTERS,
     WrittenReports,
     first_learning_report_sentences,
