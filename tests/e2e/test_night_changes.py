@@ -12,6 +12,7 @@ from opencrab.domain.insight.recommendations import Focus
 from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
 from opencrab.domain.learning.review_period import ReviewResult
 from opencrab.domain.models.routing import Use
+from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SkillStatus
 from opencrab.domain.usage.ledger import Grouping, Period
@@ -64,36 +65,37 @@ def test_a_model_that_has_no_answers_any_more_is_worth_nothing(home: House) -> N
     assert [each.state.value for each in _night(home).adjustments] == ["rolled_back"]
 
 
-def test_a_mix_that_tries_out_is_watched_for_a_week_unless_its_owner_allows_less(
+def test_a_mix_that_tries_out_is_watched_for_a_day_unless_its_owner_allows_less(
     home: House,
 ) -> None:
-    learner(home, explore=0.3, **APPLY)
-    for model, good, bad in (("cheap", 30, 10), ("dear", 28, 12)):
-        lived(home, good, good=True, model=model)
-        lived(home, bad, good=False, model=model)
-    home.clock.advance(86_400)
-    _night(home)
-    first = mind(home).mixes
-    assert set(first[0].weights) == {"cheap", "dear"}
+    """Splits follow each night (ADR 0058); only within a day do drawn shares not change again."""
+    first = _tried_out(home)
     lived(home, 200, good=True, model="cheap")
-    home.clock.advance(86_400)
+    home.clock.advance(86_400 - 1)
     assert [each.reason for each in _night(home).standstills] == ["watched"]
     assert mind(home).mixes == first
     assert "is still being observed" in told(home, "2026-01-06")
-    _let(home, explore=0)
     lived(home, 1, good=True, model="cheap")
     home.clock.advance(86_400)
+    assert _night(home).standstills == ()
+    assert mind(home).mixes[0].weights["cheap"] > first[0].weights["cheap"]
+
+
+def test_a_mix_that_tries_out_ends_within_its_day_where_its_owner_allows_none(
+    home: House,
+) -> None:
+    first = _tried_out(home)
+    _let(home, explore=0)
+    lived(home, 200, good=True, model="cheap")
+    home.clock.advance(86_400 - 1)
     _night(home)
-    assert mind(home).mixes[0].weights == {"cheap": 1.0}
+    assert mind(home).mixes[0].weights == {"cheap": 1.0} != first[0].weights
 
 
 def test_what_all_turns_would_have_been_worth_is_told_of_the_drawn_ones(home: House) -> None:
-    learner(home, explore=0.3, **APPLY)
-    for model, good, bad in (("cheap", 30, 10), ("dear", 28, 12)):
-        lived(home, good, good=True, model=model)
-        lived(home, bad, good=False, model=model)
-    home.clock.advance(86_400)
-    _night(home)
+    """The owner pins the split, which would follow the next night's evidence otherwise."""
+    _tried_out(home)
+    learned.pin_learned_subject(home.runtime, "crab", f"models:{CHAT}")
     first = experiments_for_insight(home.runtime, "crab").items[0].models
     assert [(each.turns, each.off_policy) for each in first] == [(40, None)] * 2
     for name, likely, turns, good in (("easy", 0.9, 90, True), ("hard", 0.1, 10, False)):
@@ -268,6 +270,19 @@ def test_a_frozen_agent_is_measured_and_nothing_is_changed_about_it(
     home.clock.advance(86_400)
     # What was measured meanwhile is not lost.
     assert {each.kind.value for each in _night(home).adjustments} == {"models", "skill"}
+
+
+def _tried_out(house: House) -> tuple[Mix, ...]:
+    """The split that the night after a day with two models makes: either may be the better one."""
+    learner(house, explore=0.3, **APPLY)
+    for model, good, bad in (("cheap", 30, 10), ("dear", 28, 12)):
+        lived(house, good, good=True, model=model)
+        lived(house, bad, good=False, model=model)
+    house.clock.advance(86_400)
+    _night(house)
+    made = mind(house).mixes
+    assert set(made[0].weights) == {"cheap", "dear"}
+    return made
 
 
 def _night(house: House) -> ReviewResult:

@@ -17,6 +17,7 @@ from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.models.optimization import LearningMode, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Use
 from opencrab.domain.models.traffic_split import Mix
+from opencrab.domain.money.budget import Usage
 from opencrab.domain.value import Language
 from opencrab.ports.documents import Documents
 from tests.unit.actions.metering import Office, office
@@ -28,10 +29,13 @@ DAY = datetime(2026, 2, 16, 9, tzinfo=UTC)
 
 @pytest.fixture
 def mika(tmp_path: Path) -> Iterator[Office]:
-    """Mini is as good as gpt, costs a quarter, and both are known well."""
+    """Mini is as good as gpt, costs a quarter, and both are known well.
+
+    The call stands for 800 turns of 1,000 tokens, whose prices today are 4,000 and 1,000.
+    """
     with office(tmp_path) as there:
         there.know(evidence())
-        there.call(1, at=DAY, cost=4_000)
+        there.call(1, at=DAY, cost=4_000, usage=Usage(input_tokens=800_000))
         yield there
 
 

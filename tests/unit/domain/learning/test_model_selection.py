@@ -131,16 +131,31 @@ def test_what_is_asked_now_is_the_mix_or_what_routing_names() -> None:
 
 
 def test_a_gain_is_told_against_the_present_model_and_unknown_where_nothing_is_known() -> None:
-    found = expected_mix_gain(ground(), TASK, MIXED)
-    assert found.quality == pytest.approx(-0.1)
-    assert (found.cost_micro_usd, found.latency_ms) == (-3_000.0, -600.0)
+    found, now = expected_mix_gain(ground(), TASK, MIXED), learnable_choices(ground())[TASK].arms[0]
+    # What is believed of 300 turns that came to 80 points, drawn a little to what models come to.
+    assert found.quality == pytest.approx(0.7 - now.belief.mean)
+    assert 0.79 < now.belief.mean < 0.8
+    assert found.latency_ms == -600.0
     assert describe_mix(mix_of_bandit(TASK, MIXED)) == {"weights": {"fast": 1.0}}
     blank = expected_mix_gain(ground(evidence=Evidence()), TASK, MIXED)
     assert (blank.quality, blank.cost_micro_usd, blank.latency_ms) == (None, None, None)
-    assert learned_savings([found, blank]) == 30_000.0
-    assert learned_quality_gain([found, blank]) == pytest.approx(-0.1)
+    assert learned_savings([found, blank]) == pytest.approx(-2_000.0)
+    assert learned_quality_gain([found, blank]) == pytest.approx(found.quality)
     assert (learned_savings([blank]), learned_quality_gain([blank])) == (None, None)
     assert learned_savings([ExpectedGain(subject=TASK, turns_a_day=3, cost_micro_usd=0.0)]) == 0
+
+
+def test_a_saving_is_told_at_the_prices_of_today_not_at_what_turns_once_cost() -> None:
+    """All turns of the present model cost 4,000 in the mean, those of the open days 1,000."""
+    now = learnable_choices(ground())[TASK].arms[0]
+    assert now.evidence.cost.mean == 4_000
+    # 20 turns of 1,000, and today's price of a turn, 400, with the weight of ten.
+    assert now.cost == pytest.approx((20 * 1_000 + 10 * 400) / 30)
+    found = expected_mix_gain(ground(), TASK, MIXED)
+    assert found.cost_micro_usd == pytest.approx(1_000 - 800)
+    unpriced = expected_mix_gain(ground(choices={}), TASK, MIXED)
+    assert unpriced.cost_micro_usd == 1_000 - 4_000
+    assert unpriced.quality == pytest.approx(found.quality, abs=0.01)
 
 
 def test_what_follows_is_told_for_each_kind_of_work_but_what_is_left_out() -> None:

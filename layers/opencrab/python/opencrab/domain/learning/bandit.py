@@ -78,6 +78,14 @@ class BanditArm(Value):
         """The sums of its turns' rewards; a turn without an answer counts 0."""
         return self.evidence.value_sums
 
+    @property
+    def estimate(self) -> Estimate:
+        """What is believed of its quality, with the 95 % credible interval."""
+        mean, low, high = (
+            min(max(each, 0.0), 1.0) for each in (self.belief.mean, *self.belief.limits)
+        )
+        return Estimate(n=self.quality.n, mean=mean, low=low, high=high)
+
 
 class BanditSubject(Value):
     """One purpose and type of task: its candidate models, turns a day, and present model."""
@@ -295,7 +303,7 @@ def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[BanditMix | None,
     return BanditMix(
         weights={arm.model: weight for weight, arm in known},
         best=tuple(table.arms[arm].model for arm in sorted(best)),
-        quality=combine_estimates([(each, _estimate(arm)) for each, arm in known]),
+        quality=combine_estimates([(each, arm.estimate) for each, arm in known]),
         cost_micro_usd=costs,
         latency_ms=_mean_latency(known),
         reason=plan.word,
@@ -351,13 +359,6 @@ def _now(subject: BanditSubject) -> float:
     """Compute the present cost of a subject per day, in micro-dollars."""
     current = [each.cost or 0.0 for each in subject.arms if each.model == subject.current]
     return subject.turns_a_day * sum(current)
-
-
-def _estimate(arm: BanditArm) -> Estimate:
-    """Return what is believed of an arm's quality, with the 95 % credible interval."""
-    mean = min(max(arm.belief.mean, 0.0), 1.0)
-    low, high = (min(max(each, 0.0), 1.0) for each in arm.belief.limits)
-    return Estimate(n=arm.quality.n, mean=mean, low=low, high=high)
 
 
 def _latency(arm: BanditArm) -> float | None:

@@ -192,12 +192,8 @@ def _hindrance(ground: SelectionInput, aim: Aim, name: str, mixed: BanditMix, no
         return "as_it_is"
     for each in mix_adjustments(ground.earlier, name):
         is_new = each.state is AdjustmentState.APPLIED and each.at > now - HELD
-        if (
-            is_new
-            and stays
-            and not tries
-            and heaviest_learned_alias(each.after) == heaviest_learned_alias(after)
-        ):
+        is_best = heaviest_learned_alias(each.after) == heaviest_learned_alias(after)
+        if is_new and is_best and stays and not tries:
             return "watched"
         late = each.at >= now - LET_BE
         if late and each.state in _TAKEN_BACK and are_mixes_alike(each.after, after):
@@ -252,15 +248,19 @@ def adjustments_ended_by(ground: SelectionInput, change: Adjustment) -> tuple[Ad
 
 
 def expected_mix_gain(ground: SelectionInput, name: str, mixed: BanditMix) -> ExpectedGain:
-    """Estimate the effect of a split compared with the model that is used most now."""
-    now = bandit_current_alias(ground, name)
-    named = ground.choices[now].name if now in ground.choices else bandit_routed_model(ground, name)
-    known = _model_evidence(ground, name, named)
-    quality, cost, latency = known.value_sums.mean, known.cost.mean, known.latency.mean
+    """Estimate the effect of a split compared with the model that is used most now.
+
+    Both sides are what is believed, at today's prices; of the present model only if it has turns.
+    """
+    routed, alias = bandit_routed_model(ground, name), bandit_current_alias(ground, name)
+    known, belief = _model_evidence(ground, name, routed), ground.posterior.of_model(name, routed)
+    arms = {each.model: each for each in _mixing(ground, name).arms}
+    now = arms.get(alias) or BanditArm(model=alias, name=routed, evidence=known, belief=belief)
+    cost, latency = now.cost if now.evidence.cost.n else None, now.evidence.latency.mean
     return ExpectedGain(
         subject=name,
         turns_a_day=_model_turns_a_day(ground, name),
-        quality=None if quality is None else mixed.quality.mean - quality,
+        quality=mixed.quality.mean - now.estimate.mean if now.quality.n else None,
         cost_micro_usd=None if cost is None else mixed.cost_micro_usd - cost,
         latency_ms=None
         if latency is None or mixed.latency_ms is None
