@@ -20,6 +20,9 @@ HEAVY = frozenset(
 )  # fmt: skip
 """What costs a cold start more than it gives, or belongs on a computer only."""
 
+CARRIED = frozenset({"requests"})
+"""What a layer carries and no function loads by itself: OpenTelemetry's exporter needs it."""
+
 _wheel_tag = re.compile(r"^Tag: (\S+)", re.M)
 _runs_there = re.compile(
     r"(?:.*-none-any|cp313-(?:cp313|abi3|none)-.*aarch64|cp3\d+-abi3-.*aarch64)"
@@ -65,7 +68,7 @@ def foreign_binaries(folder: Path) -> Iterator[str]:
 
 def heavy_packages(folder: Path) -> set[str]:
     """Packages of a layer that no function should carry."""
-    return {path.stem for path in (folder / "python").iterdir()} & HEAVY
+    return {path.stem for path in (folder / "python").iterdir()} & HEAVY - CARRIED
 
 
 def size(folder: Path) -> int:

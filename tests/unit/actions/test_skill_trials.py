@@ -10,6 +10,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.learning.signals import SkillHoldouts
 from opencrab.domain.learning.skill_lifecycle import retire_learned_skill
 from opencrab.domain.skills.skill import BY_EVIDENCE, SKILL, Effectiveness, SkillStatus
 from opencrab.domain.statistics.hash_bucket import hash_fraction
@@ -18,16 +19,15 @@ from tests.contract.homes import sqlite
 from tests.unit.actions.bench import NOW
 from tests.unit.actions.pupil import TURN, WRITE, Pupil, told
 
+FIRST_SHARE = SkillHoldouts(at=NOW).share("good-questions", "conversation", on_trial=True)
+"""The share of turns from which a skill is withheld before its first night."""
+
 HELD, GIVEN = (
     TURN.replaced(
         id=next(
             turn_id
             for turn_id in (f"t{n}" for n in range(100))
-            if (
-                hash_fraction("skill", turn_id, "good-questions")
-                < TrialSettings().skill_percent / 100
-            )
-            is withheld
+            if (hash_fraction("skill", turn_id, "good-questions") < FIRST_SHARE) is withheld
         )
     )
     for withheld in (True, False)
