@@ -173,6 +173,18 @@ def test_progress_is_told_while_an_answer_is_waited_for(house: House) -> None:
     assert whole.json()["result"]["structuredContent"]["pending"]
 
 
+def test_a_line_end_of_unicode_does_not_cut_a_message_in_two(working: House) -> None:
+    working.agent("Mika")
+    client = McpClient(working).begin()
+    arguments = {"agent": "Mika", "message": "say 潮\u2028干\u0085満\u2029x"}
+    params = {"_meta": {"progressToken": 1}, "name": "ask_agent", "arguments": arguments}
+    answer = client.post(client.message("tools/call", params))
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    rows = [row for row in answer.text.splitlines() if row]
+    assert all(row.startswith("data: ") for row in rows)
+    assert "潮\u2028干\u0085満\u2029x" in told(json.loads(rows[-1][6:])["result"])
+
+
 def test_a_cancelled_request_stops_its_turn(house: House) -> None:
     house.agent("Mika")
     client = McpClient(house).begin()
@@ -240,6 +252,8 @@ def test_a_call_is_decided_only_as_it_was_shown(house: House) -> None:
         asked = client.call("ask_agent", agent="Mika", message="write memo.txt: 干潮")
         assert "list_approvals" in told(asked)
         (approval,) = client.found("list_approvals")["items"]
+        # The short form brings no hash, so a decision needs the whole call.
+        assert "argument_hash" not in approval
         named = {"approval_id": approval["id"]}
         whole = client.found("get_approval", **named)
         assert whole["arguments"] == {"path": "memo.txt", "content": "干潮"}
