@@ -191,7 +191,7 @@ def test_a_fault_of_ours_is_an_answer_in_a_stream_too(
     async def broken(_called: Any) -> Any:
         raise OSError("秘密")
 
-    monkeypatch.setitem(tools._OWN, "follow_turn", broken)  # type: ignore[arg-type]
+    monkeypatch.setitem(tools._OWN, "follow_turn", broken)
     client = McpClient(house).begin()
     called = {"name": "follow_turn", "arguments": {"turn_id": "t"}}
     params = {"_meta": {"progressToken": 1}, **called}

@@ -94,7 +94,7 @@ def read_http_operations(
     paths = document.get("paths")
     given = frozenset(name.lower() for name in headers)
     found = dict[str, HttpOperation]()
-    for path, method, merged in _described(paths):
+    for path, method, merged in _operations_of(paths):
         name = _tool_name(merged.get("operationId"), method, path)
         if name in found or (wanted and name not in wanted):
             continue
@@ -114,7 +114,7 @@ def http_api_address(document: Mapping[str, Any]) -> str:
     return url if isinstance(url, str) else "/"
 
 
-def _described(paths: Any) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _operations_of(paths: Any) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield path, method and description of each operation, with its path's parameters."""
     for path, item in paths.items() if isinstance(paths, Mapping) else ():
         if not isinstance(item, Mapping) or not str(path).startswith("/"):

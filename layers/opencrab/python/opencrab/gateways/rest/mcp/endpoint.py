@@ -103,7 +103,7 @@ async def _events(asked: McpRequest) -> AsyncGenerator[str, None]:
             told += 1
             seconds = round(told * PROGRESS_SECONDS)
             yield _event(rpc_progress(token, told, f"{seconds} s"))
-        yield _event(_ended(asked, task))
+        yield _event(_answer_of_task(asked, task))
     finally:
         # Whoever leaves stops waiting; what was admitted goes on.
         task.cancel()
@@ -111,7 +111,7 @@ async def _events(asked: McpRequest) -> AsyncGenerator[str, None]:
             await asyncio.sleep(0)
 
 
-def _ended(asked: McpRequest, task: "asyncio.Future[str]") -> str:
+def _answer_of_task(asked: McpRequest, task: "asyncio.Future[str]") -> str:
     """Return the answer; a stream has begun, so a fault of ours is told in it, as an error."""
     fault = task.exception()
     if fault is None:
