@@ -22,7 +22,8 @@ _PLACES = frozenset({"path", "query"})
 _SCHEMAS = "#/components/schemas/"
 _JSON = re.compile(r"application/([\w.+-]+\+)?json", re.IGNORECASE | re.ASCII)
 _IN_PATH = re.compile(r"\{([^{}]+)\}")
-_STEPS = frozenset({"", ".", ".."})
+_SLASHES = re.compile(r"[/\\]")
+_CLIMBS = frozenset({".", ".."})
 _DEEPEST = 20
 _MOST_SCHEMAS = 1_000
 """Named schemas that one tool refers to; what has more has too many parts for a tool."""
@@ -58,7 +59,8 @@ class HttpOperation(NamedTuple):
         for name, place in self.places.items():
             if place == "path":
                 value = _text(arguments.get(name, ""))
-                if value in _STEPS:
+                # Servers behind a proxy often read %2F as the slash that it stands for.
+                if not value or _CLIMBS & {*_SLASHES.split(value)}:
                     raise Invalid(
                         f"{name} cannot be {value!r} in the address", cure="give another value"
                     )
