@@ -58,7 +58,19 @@ def api() -> FastAPI:
     def needs(x_scope: Annotated[str, Header()]) -> str:
         return x_scope
 
+    _add_failures(app)
     return app
+
+
+def _add_failures(app: FastAPI) -> None:
+    @app.post("/unclear", operation_id="unclear")
+    def unclear(status: int) -> Response:
+        app.state.seen.append(status)
+        return Response(status_code=status, headers={"location": "/notes/1"})
+
+    @app.get("/failing", operation_id="failing")
+    def failing() -> None:
+        raise HTTPException(503, "嵐")
 
 
 @contextmanager

@@ -46,15 +46,15 @@ class Receiver:
 
 
 @contextmanager
-def receiver(status: int = 200) -> Iterator[Receiver]:
-    """A receiver that answers each request with this status."""
+def receiver(status: int = 200, *, refused: str = "") -> Iterator[Receiver]:
+    """A receiver that answers each request with this status, and one path with 404."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             found.headers.append({name.lower(): value for name, value in self.headers.items()})
             found.came[self.path].put(_READ[self.path].FromString(body))
-            self.send_response(status)
+            self.send_response(404 if self.path == refused else status)
             self.send_header("content-length", "0")
             self.end_headers()
 

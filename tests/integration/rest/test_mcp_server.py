@@ -10,7 +10,7 @@ import pytest
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
-from opencrab.gateways.rest.mcp import resources
+from opencrab.gateways.rest.mcp import resources, tools
 from tests.integration.rest.house import SETUP, House
 from tests.integration.rest.mcp_client import INITIALIZE, McpClient, told
 from tests.integration.rest.remembering import remembering
@@ -173,6 +173,35 @@ def test_progress_is_told_while_an_answer_is_waited_for(house: House) -> None:
     assert whole.json()["result"]["structuredContent"]["pending"]
 
 
+def test_a_line_end_of_unicode_does_not_cut_a_message_in_two(working: House) -> None:
+    working.agent("Mika")
+    client = McpClient(working).begin()
+    arguments = {"agent": "Mika", "message": "say 潮\u2028干\u0085満\u2029x"}
+    params = {"_meta": {"progressToken": 1}, "name": "ask_agent", "arguments": arguments}
+    answer = client.post(client.message("tools/call", params))
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    rows = [row for row in answer.text.splitlines() if row]
+    assert all(row.startswith("data: ") for row in rows)
+    assert "潮\u2028干\u0085満\u2029x" in told(json.loads(rows[-1][6:])["result"])
+
+
+def test_a_fault_of_ours_is_an_answer_in_a_stream_too(
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(_called: Any) -> Any:
+        raise OSError("秘密")
+
+    monkeypatch.setitem(tools._OWN, "follow_turn", broken)
+    client = McpClient(house).begin()
+    called = {"name": "follow_turn", "arguments": {"turn_id": "t"}}
+    params = {"_meta": {"progressToken": 1}, **called}
+    answer = client.post(client.message("tools/call", params, "潮"))
+    said = json.loads(answer.text.strip().removeprefix("data: "))
+    assert (said["id"], said["error"]["code"]) == ("潮", -32603)
+    assert "秘密" not in answer.text
+    assert "秘密" in caplog.text
+
+
 def test_a_cancelled_request_stops_its_turn(house: House) -> None:
     house.agent("Mika")
     client = McpClient(house).begin()
@@ -181,7 +210,9 @@ def test_a_cancelled_request_stops_its_turn(house: House) -> None:
     stranger = McpClient(house).begin()
     stranger.notify("notifications/cancelled", requestId=5)
     assert client.found("follow_turn", turn_id=turn, wait_seconds=0)["pending"]
-    assert client.notify("notifications/cancelled", requestId=5, reason="退屈").status_code == 202
+    assert (
+        client.notify("notifications/cancelled", requestId=5, reason="退\x00屈").status_code == 202
+    )
     house.work()
     ended = client.call("follow_turn", turn_id=turn)
     assert ended["structuredContent"]["turns"][0]["status"] == "stopped"
@@ -240,6 +271,8 @@ def test_a_call_is_decided_only_as_it_was_shown(house: House) -> None:
         asked = client.call("ask_agent", agent="Mika", message="write memo.txt: 干潮")
         assert "list_approvals" in told(asked)
         (approval,) = client.found("list_approvals")["items"]
+        # The short form brings no hash, so a decision needs the whole call.
+        assert "argument_hash" not in approval
         named = {"approval_id": approval["id"]}
         whole = client.found("get_approval", **named)
         assert whole["arguments"] == {"path": "memo.txt", "content": "干潮"}

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import httpcore
@@ -51,7 +52,8 @@ def called(url: str, tool: str, arguments: dict[str, Any], **fields: Any) -> Mcp
 def test_operations_are_listed_as_tools(running: tuple[FastAPI, str]) -> None:
     found = client().tools(McpServer(name="api", openapi=f"{running[1]}/openapi.json"))
     tools = {each.name: each for each in found}
-    assert {*tools} == {"getTides", "addNote", "plain", "picture", "broken", "elsewhere"}
+    names = {"getTides", "addNote", "plain", "picture", "broken", "elsewhere"}
+    assert {*tools} == names | {"unclear", "failing"}
     assert "潮の満ち引き" in tools["getTides"].description
     assert tools["getTides"].hints == ("readOnlyHint", "idempotentHint")
     assert tools["addNote"].hints == ()
@@ -117,6 +119,75 @@ def test_answers_of_every_kind(
 def test_a_redirect_is_refused(running: tuple[FastAPI, str]) -> None:
     with pytest.raises(Refused, match="redirects to another address"):
         called(running[1], "elsewhere", {})
+
+
+@pytest.mark.parametrize("status", [500, 502, 504, 302, 303])
+def test_a_change_that_may_have_been_done_is_not_called_failed(
+    running: tuple[FastAPI, str], status: int
+) -> None:
+    app, url = running
+    with pytest.raises(McpUnavailable, match=f"answered with status {status}") as caught:
+        called(url, "unclear", {"status": status})
+    assert caught.value.sent
+    assert app.state.seen[-1] == status
+
+
+def test_a_change_that_was_redirected_elsewhere_is_refused(running: tuple[FastAPI, str]) -> None:
+    with pytest.raises(Refused, match="redirects to another address"):
+        called(running[1], "unclear", {"status": 307})
+
+
+def test_what_a_failing_server_says_of_a_question_is_read(running: tuple[FastAPI, str]) -> None:
+    answer = called(running[1], "failing", {})
+    assert answer.is_error
+    assert answer.text.startswith("status 503:")
+    assert "嵐" in answer.text
+
+
+def test_a_listing_of_another_thread_changes_no_verified_call(
+    running: tuple[FastAPI, str],
+) -> None:
+    app, url = running
+    server = McpServer(name="api", openapi=f"{url}/openapi.json")
+    made = list[OpenApiConnection]()
+
+    def connect(server: McpServer) -> OpenApiConnection:
+        made.append(OpenApiConnection(server, Backend()))
+        return made[-1]
+
+    asked = McpConnections(connect)
+    asked.tools(server)
+    app.servers, app.openapi_schema = [{"url": "/admin"}], None
+    try:
+        # Verified on the first connection, and not sent yet.
+        asked.tools(server)
+        late = made[0].request("tools/call", {"name": "plain"}, monotonic() + 10)
+        assert late["content"][0]["text"] == "満潮"
+        assert [each.is_open for each in made] == [False, True]
+    finally:
+        app.servers, app.openapi_schema = [], None
+        asked.close()
+
+
+@pytest.mark.parametrize("address", ["http://[", "//evil.example.org", "https://a@evil.example"])
+def test_an_odd_address_is_another_host(running: tuple[FastAPI, str], address: str) -> None:
+    app, url = running
+    app.servers, app.openapi_schema = [{"url": address}], None
+    try:
+        with pytest.raises(Refused, match="another host than its description"):
+            client().tools(McpServer(name="api", openapi=f"{url}/openapi.json"))
+    finally:
+        app.servers, app.openapi_schema = [], None
+
+
+def test_an_address_with_a_query_is_told(running: tuple[FastAPI, str]) -> None:
+    app, url = running
+    app.servers, app.openapi_schema = [{"url": "/v1?key=1#x"}], None
+    try:
+        with pytest.raises(McpUnavailable, match="has more than a path"):
+            client().tools(McpServer(name="api", openapi=f"{url}/openapi.json"))
+    finally:
+        app.servers, app.openapi_schema = [], None
 
 
 def described(folder: Path, document: object) -> McpServer:

@@ -68,6 +68,13 @@ def test_headers_of_another_form_are_told_without_their_values(headers: str) -> 
     assert caught.value.field == "telemetry.otlp.headers"
 
 
+@pytest.mark.parametrize("secret", ["geheim\n鍵", "秘密", "a%0D%0Ab"])
+def test_a_secret_that_no_header_can_carry_is_refused_and_not_told(secret: str) -> None:
+    with pytest.raises(Invalid, match="characters that no header may have") as caught:
+        made(ENDPOINT, "authorization=${OTLP_KEY}", OTLP_KEY=secret)
+    assert secret not in str(caught.value)
+
+
 def test_an_endpoint_without_its_scheme_is_told() -> None:
     with pytest.raises(Invalid, match="must begin with http:// or https://") as caught:
         made({"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318"})

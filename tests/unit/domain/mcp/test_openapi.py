@@ -1,6 +1,7 @@
 """Descriptions by OpenAPI 3: vendors' own, and those that are wrong."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,53 @@ def test_a_path_with_an_unknown_part_is_left_out() -> None:
     assert read_http_operations({"openapi": "3.1.0", "paths": {"/n/{id}": {"get": {}}}}) == ()
 
 
+def test_a_body_is_sent_as_what_the_api_takes() -> None:
+    kinds: dict[str, Any] = {"text/xml": {}, "application/merge-patch+json; charset=utf-8": {}}
+    found = only(document(a={"patch": {"requestBody": {"content": kinds}}}))
+    assert found.media_type == "application/merge-patch+json"
+    hostile: dict[str, Any] = {"application/json\r\nx: y": {}, "application/jsonp": {}}
+    assert read_http_operations(document(a={"post": {"requestBody": {"content": hostile}}})) == ()
+
+
+def test_hints_are_those_of_the_method() -> None:
+    item: dict[str, Any] = {
+        method: {} for method in ("get", "head", "put", "delete", "post", "patch")
+    }
+    found = read_http_operations(document(a=item))
+    assert {each.method: McpTool.of(each.listed).hints for each in found} == {
+        "GET": ("readOnlyHint", "idempotentHint"),
+        "HEAD": ("readOnlyHint", "idempotentHint"),
+        "PUT": ("idempotentHint",),
+        "DELETE": ("idempotentHint",),
+        "POST": (),
+        "PATCH": (),
+    }
+    assert [each.is_safe for each in found] == [each.method in {"GET", "HEAD"} for each in found]
+
+
+def test_what_is_called_is_told_whatever_it_is_named() -> None:
+    described = {"operationId": "readTides", "summary": "Read the tides"}
+    found = only(document(all={"delete": described}))
+    assert McpTool.of(found.listed).description == "DELETE /all: Read the tides"
+
+
+def test_only_as_much_of_a_long_description_is_read_as_is_used() -> None:
+    # Each operation refers to all schemas: read whole, this takes minutes.
+    next_one = "#/components/schemas/S{}"
+    schemas = {f"S{n}": {"items": {"$ref": next_one.format(n + 1)}} for n in range(20_000)}
+    asked = {"parameters": [{"name": "q", "in": "query", "schema": {"$ref": next_one.format(0)}}]}
+    described = {
+        "openapi": "3.1.0",
+        "components": {"schemas": schemas},
+        "paths": {f"/{n}": {"get": asked} for n in range(4_000)},
+    }
+    begun = time.process_time()
+    found = read_http_operations(described, most=128)
+    assert [each.path for each in found] == [f"/{n}" for n in range(128)]
+    assert len(read_http_operations(described, wanted={"get_3999"})) == 1
+    assert time.process_time() - begun < 5
+
+
 def test_an_argument_named_body_and_a_body_are_two() -> None:
     operation = {
         "parameters": [{"name": "body", "in": "query"}],
@@ -102,13 +150,13 @@ def test_an_argument_named_body_and_a_body_are_two() -> None:
     assert found.content({}) == b""
 
 
-@pytest.mark.parametrize("step", ["..", ".", ""])
+@pytest.mark.parametrize("step", ["..", ".", "", "../admin", "a/../../b", "a\\..", "a/."])
 def test_a_step_that_is_none_is_refused(step: str) -> None:
     item = {"get": {"parameters": [{"name": "id", "in": "path", "required": True}]}}
     found = only({"openapi": "3.1.0", "paths": {"/n/{id}/x": item}})
     with pytest.raises(Invalid, match="id cannot be"):
         found.target({"id": step})
-    assert found.target({"id": "../a b/海"}) == "/n/..%2Fa%20b%2F%E6%B5%B7/x"
+    assert found.target({"id": "..a b/海.."}) == "/n/..a%20b%2F%E6%B5%B7../x"
 
 
 @pytest.mark.parametrize(

@@ -212,3 +212,22 @@ def test_certificates_are_read_only_where_tls_is_spoken(
     for url in ("https://127.0.0.1:9", "https://crab.example", "http://crab.example"):
         with pytest.raises(FileNotFoundError):
             Client(ServerAddress(url, "k"), SentenceCatalog(EN))
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_what_a_gateway_says_of_its_own_is_no_message_of_mcp(status: int) -> None:
+    headers = {"apigw-requestid": "x"}
+    answer = httpx.Response(status, headers=headers, json={"message": "Too Many Requests"})
+    client = client_of(lambda _: answer, url=AWAY)
+    with (
+        pytest.raises(errors.Unavailable),
+        client.exchange("/mcp", b"{}", headers={}, seconds=1),
+    ):
+        pass
+
+
+def test_an_error_of_json_rpc_is_left_to_the_reader() -> None:
+    said = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32600, "message": "x"}}
+    client = client_of(lambda _: httpx.Response(404, json=said))
+    with client.exchange("/mcp", b"{}", headers={}, seconds=1) as answer:
+        assert answer.json() == said

@@ -1,7 +1,8 @@
 """An HTTP API by its OpenAPI description, as if it were an MCP server: its operations are tools.
 
-The description is read again as often as a server is asked for its tools, and so pinned as they
-are. It decides paths and arguments, never the host: that is the settings' or its own.
+The description is read once for each connection, and on a new one when a server is asked for its
+tools again: what was verified is what is called. It decides paths and arguments, never the host:
+that is the settings' or its own.
 """
 
 import json
@@ -28,8 +29,12 @@ from opencrab.domain.mcp.openapi import (
 )
 from opencrab.domain.mcp.protocol import PROTOCOL
 from opencrab.domain.mcp.server import McpServer
+from opencrab.domain.mcp.tool import MOST_TOOLS
+from opencrab.ports.mcp import McpSessionEnded
 
-_CLIENT_ERROR = 400
+_CLIENT_ERROR, _SERVER_ERROR = 400, 500
+_DONE_ELSEWHERE = frozenset({301, 302, 303})
+_PORTS = {"http": 80, "https": 443}
 _TEXTS = ("text/", "application/json", "application/xml", "application/problem+json")
 
 
@@ -56,20 +61,16 @@ class OpenApiConnection:
         unsigned = server.replaced(headers={})
         same = not server.url or _origin(server.url) == _origin(server.openapi)
         self._reading = self._exchange if same else McpHttpExchange(unsigned, backend, new_tls)
-        self._operations: Mapping[str, HttpOperation] = {}
+        self._operations: Mapping[str, HttpOperation] | None = None
         self._base = server.url
 
     def request(self, method: str, params: Mapping[str, Any], deadline: float) -> dict[str, Any]:
         """Return the result of a request. Raises McpUnavailable, at the deadline at the latest."""
         if method == "initialize":
             return {"protocolVersion": PROTOCOL}
-        if method == "tools/list" or not self._operations:
-            self._read(deadline)
         if method == "tools/list":
-            # The address is part of what is trusted.
-            about = {"address": self._base}
-            return {"tools": [{**each.listed, **about} for each in self._operations.values()]}
-        operation = self._operations.get(str(params.get("name")))
+            return {"tools": self._listed(deadline)}
+        operation = (self._operations or {}).get(str(params.get("name")))
         if operation is None:
             return _error_result("the API has no such operation")
         try:
@@ -77,6 +78,16 @@ class OpenApiConnection:
         except Invalid as error:
             return _error_result(error.message)
         return self._call(operation, target, params.get("arguments", {}), deadline)
+
+    def _listed(self, deadline: float) -> list[dict[str, Any]]:
+        if self._operations is not None:
+            # A call of another thread may be on its way, with an operation that was verified here.
+            self.is_open = False
+            raise McpSessionEnded(f"the description of the API {self._server.name} is read again")
+        base, operations = self._read(deadline)
+        self._base, self._operations = base, operations
+        # The address is part of what is trusted.
+        return [{**each.listed, "address": base} for each in operations.values()]
 
     def notify(self, method: str, deadline: float) -> None:
         """Do nothing: an API is told nothing."""
@@ -97,9 +108,9 @@ class OpenApiConnection:
         body, url = operation.content(arguments), f"{self._base.rstrip('/')}{target}"
         headers = [(b"accept", b"application/json, text/*;q=0.9, */*;q=0.1")]
         if body:
-            headers.append((b"content-type", b"application/json"))
+            headers.append((b"content-type", operation.media_type.encode()))
         with self._exchange.send(operation.method, url, headers, body, deadline) as response:
-            self._exchange.require_no_refusal(response.status)
+            self._require_known_outcome(operation, response.status)
             kind = header_of_mcp_response(response, b"content-type").decode("latin-1")
             content = b"".join(self._exchange.pieces(response, deadline))
             status = response.status
@@ -114,19 +125,32 @@ class OpenApiConnection:
         data = parse_mcp_message(content) if "json" in kind else None
         return found if data is None else {**found, "structuredContent": dict(data)}
 
-    def _read(self, deadline: float) -> None:
+    def _require_known_outcome(self, operation: HttpOperation, status: int) -> None:
+        """Raise what a status means that brings no answer.
+
+        A request that changes something may have done so before its server failed, and redirects
+        from what was done to where it can be read are usual.
+        """
+        is_unclear = status >= _SERVER_ERROR or status in _DONE_ELSEWHERE
+        if is_unclear and not operation.is_safe:
+            raise self._exchange.failure(f"it answered with status {status}", sent=True)
+        self._exchange.require_no_refusal(status)
+
+    def _read(self, deadline: float) -> tuple[str, Mapping[str, HttpOperation]]:
+        server = self._server
         try:
             document = json.loads(self._description(deadline))
-            operations = read_http_operations(document, self._server.headers)
+            operations = read_http_operations(
+                document, server.headers, wanted=frozenset(server.operations), most=MOST_TOOLS
+            )
         except Invalid as error:
             raise self._exchange.failure(error.message, sent=False) from None
         except (ValueError, RecursionError):
             raise self._exchange.failure("its description is no JSON", sent=False) from None
-        wanted = frozenset(self._server.operations)
-        self._base = self._server.url or self._own_address(document)
-        self._operations = {
-            each.name: each for each in operations if not wanted or each.name in wanted
-        }
+        base = server.url or self._own_address(document)
+        if "?" in base or "#" in base:
+            raise self._exchange.failure("the API's address has more than a path", sent=False)
+        return base, {each.name: each for each in operations}
 
     def _description(self, deadline: float) -> bytes:
         address = self._server.openapi
@@ -150,7 +174,10 @@ class OpenApiConnection:
 
     def _own_address(self, document: Mapping[str, Any]) -> str:
         """Return the API's address as it describes itself, if that is where the description is."""
-        found = urljoin(self._server.openapi, http_api_address(document))
+        try:
+            found = urljoin(self._server.openapi, http_api_address(document))
+        except ValueError:
+            found = ""
         if _origin(found) != _origin(self._server.openapi):
             raise Refused(
                 f"the API {self._server.name} says that it is at another host than its description",
@@ -163,7 +190,7 @@ def _error_result(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def _origin(url: str) -> tuple[str, str, int | None] | None:
+def _origin(url: str) -> tuple[str, str, int] | None:
     """Return scheme, host and port of an address; None for a file's path."""
     try:
         parts = urlsplit(url)
@@ -172,4 +199,4 @@ def _origin(url: str) -> tuple[str, str, int | None] | None:
         return None
     if parts.scheme not in {"http", "https"}:
         return None
-    return parts.scheme, (parts.hostname or "").lower(), port
+    return parts.scheme, (parts.hostname or "").lower(), port or _PORTS[parts.scheme]

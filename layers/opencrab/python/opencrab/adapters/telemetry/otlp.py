@@ -13,13 +13,18 @@ from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from math import inf
+from threading import Thread
 from time import monotonic
 from typing import Any
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics import Histogram, MeterProvider
-from opentelemetry.sdk.metrics.export import AggregationTemporality, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
+    MetricExportResult,
+    PeriodicExportingMetricReader,
+)
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
@@ -32,7 +37,7 @@ from opencrab.domain.telemetry.turn_trace import CHAT, TurnSpan, TurnTrace
 log = logging.getLogger(__name__)
 
 SECONDS = 3.0
-"""The longest that one request takes, with its repetitions."""
+"""The longest that a turn waits, and that a thread waits for one part of an answer."""
 
 PAUSE_SECONDS = 60.0
 """The time for which nothing is sent after a failure for which a turn had to wait."""
@@ -56,8 +61,8 @@ class OtlpTraces:
 
     In the `background` a thread collects and sends them; otherwise `export` sends and waits, as in
     a function that is frozen between its events. What cannot be sent is logged by the SDK and
-    dropped, as is what follows in the next `PAUSE_SECONDS` where turns would wait for it. `now`
-    counts seconds.
+    dropped, as is what follows in the next `PAUSE_SECONDS` where turns would wait for it; metrics
+    that nobody takes stop no traces. `now` counts seconds.
     """
 
     endpoint: str
@@ -66,6 +71,7 @@ class OtlpTraces:
     metrics: bool = True
     now: Callable[[], float] = monotonic
     _paused_until: float = -inf
+    _metrics_paused_until: float = -inf
 
     def export(self, trace: TurnTrace) -> None:
         """Send a trace, or hand it to the thread; drops what cannot be sent."""
@@ -78,17 +84,21 @@ class OtlpTraces:
     def _export(self, trace: TurnTrace) -> None:
         spans = self._spans(trace)
         exporter, processor = self._exporters
-        if processor is None:
-            if self.now() < self._paused_until:
-                return
-            if exporter.export(spans) is not SpanExportResult.SUCCESS:
-                self._paused_until = self.now() + PAUSE_SECONDS
-                return
-        else:
+        if processor is not None:
             for span in spans:
                 processor.on_end(span)
-        if self.metrics:
+            if self.metrics:
+                self._measure(trace)
+            return
+        if self.now() < self._paused_until:
+            return
+        deadline = monotonic() + SECONDS
+        if not _in_time(lambda: exporter.export(spans) is SpanExportResult.SUCCESS, deadline):
+            self._paused_until = self.now() + PAUSE_SECONDS
+        elif self.metrics and self.now() >= self._metrics_paused_until:
             self._measure(trace)
+            if not _in_time(self._flush, deadline):
+                self._metrics_paused_until = self.now() + PAUSE_SECONDS
 
     @cached_property
     def _exporters(self) -> tuple[Any, Any]:
@@ -134,9 +144,9 @@ class OtlpTraces:
         return [made(trace.whole, 0, None), *below]
 
     @cached_property
-    def _meters(self) -> tuple[MeterProvider, Any, Any]:
-        """The provider, and the histograms of tokens and of seconds."""
-        exporter = OTLPMetricExporter(
+    def _meters(self) -> tuple[MeterProvider, "_MetricExporter", Any, Any]:
+        """The provider, its exporter, and the histograms of tokens and of seconds."""
+        exporter = _MetricExporter(
             f"{self.endpoint}/v1/metrics",
             headers=dict(self.headers) or None,
             timeout=SECONDS,
@@ -154,10 +164,10 @@ class OtlpTraces:
         seconds = meter.create_histogram(
             "gen_ai.client.operation.duration", "s", explicit_bucket_boundaries_advisory=_DURATIONS
         )
-        return provider, tokens, seconds
+        return provider, exporter, tokens, seconds
 
     def _measure(self, trace: TurnTrace) -> None:
-        provider, tokens, seconds = self._meters
+        _, _, tokens, seconds = self._meters
         for span in trace.calls:
             if span.operation != CHAT:
                 continue
@@ -167,8 +177,34 @@ class OtlpTraces:
                     tokens.record(count, {**about, "gen_ai.token.type": kind})
             failed = {"error.type": span.error} if span.error else {}
             seconds.record((span.ended - span.started).total_seconds(), {**about, **failed})
-        if not self.background:
-            provider.force_flush(int(SECONDS * 1_000))
+
+    def _flush(self) -> bool:
+        provider, exporter, *_ = self._meters
+        provider.force_flush(int(SECONDS * 1_000))
+        return exporter.has_succeeded
+
+
+class _MetricExporter(OTLPMetricExporter):
+    """The SDK's, which says whether its last request succeeded; its reader does not."""
+
+    has_succeeded = True
+
+    def export(self, *args: Any, **named: Any) -> MetricExportResult:
+        result: MetricExportResult = super().export(*args, **named)
+        self.has_succeeded = result is MetricExportResult.SUCCESS
+        return result
+
+
+def _in_time(send: Callable[[], bool], deadline: float) -> bool:
+    """Check whether something was sent until a deadline; what takes longer is left alone.
+
+    The SDK's timeout is one for each part of an answer, and none for looking up a name.
+    """
+    sent = list[bool]()
+    thread = Thread(target=lambda: sent.append(send()), name="telemetry", daemon=True)
+    thread.start()
+    thread.join(max(deadline - monotonic(), 0.0))
+    return sent == [True]
 
 
 def _context(turn_id: str, place: int) -> SpanContext:

@@ -1,5 +1,6 @@
 """Telemetry from the settings, loaded where an endpoint is configured: turns are told to it."""
 
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 _SECTION = "telemetry.otlp"
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VALUE = re.compile(r"[\t -~]*")
 
 
 def consequences_with_telemetry(
@@ -71,5 +74,13 @@ def _headers(written: str) -> dict[str, str]:
                 field=f"{_SECTION}.headers",
                 cure='write it as in headers = "Authorization=Basic ${OTLP_KEY}"',
             )
-        found[name.strip().lower()] = unquote(value.strip())
+        found[name.strip().lower()] = unquote(value.strip()).strip()
+    for name, value in found.items():
+        # The client would log a value that it cannot send.
+        if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise Invalid(
+                f"{_SECTION}.headers has characters that no header may have",
+                field=f"{_SECTION}.headers",
+                cure="correct it, or the variable that it names: a secret is one line of ASCII",
+            )
     return found

@@ -15,25 +15,38 @@ from opencrab.domain.mcp.schema import mcp_argument_schema
 
 _METHODS = ("get", "put", "post", "patch", "delete", "head")
 _READS = frozenset({"get", "head"})
+_REPEATABLE = _READS | {"put", "delete"}
+"""Methods that do the same if done twice (RFC 9110); PATCH is none of them."""
+
 _PLACES = frozenset({"path", "query"})
 _SCHEMAS = "#/components/schemas/"
-_JSON = re.compile(r"application/([\w.+-]+\+)?json\b", re.IGNORECASE)
+_JSON = re.compile(r"application/([\w.+-]+\+)?json", re.IGNORECASE | re.ASCII)
 _IN_PATH = re.compile(r"\{([^{}]+)\}")
-_STEPS = frozenset({"", ".", ".."})
+_SLASHES = re.compile(r"[/\\]")
+_CLIMBS = frozenset({".", ".."})
 _DEEPEST = 20
+_MOST_SCHEMAS = 1_000
+"""Named schemas that one tool refers to; what has more has too many parts for a tool."""
 
 
 class HttpOperation(NamedTuple):
     """One operation: how it is listed as a tool, and where its arguments go.
 
-    `places` has "path" or "query" for each argument but the `body`, "" if it takes none.
+    `places` has "path" or "query" for each argument but the `body`, "" if it takes none, which is
+    sent as its `media_type`.
     """
 
     method: str
     path: str
     places: Mapping[str, str]
     body: str
+    media_type: str
     listed: Mapping[str, Any]
+
+    @property
+    def is_safe(self) -> bool:
+        """True if its requests only read."""
+        return self.method.lower() in _READS
 
     @property
     def name(self) -> str:
@@ -46,7 +59,8 @@ class HttpOperation(NamedTuple):
         for name, place in self.places.items():
             if place == "path":
                 value = _text(arguments.get(name, ""))
-                if value in _STEPS:
+                # Servers behind a proxy often read %2F as the slash that it stands for.
+                if not value or _CLIMBS & {*_SLASHES.split(value)}:
                     raise Invalid(
                         f"{name} cannot be {value!r} in the address", cure="give another value"
                     )
@@ -64,28 +78,33 @@ class HttpOperation(NamedTuple):
         return json.dumps(arguments[self.body], ensure_ascii=False).encode()
 
 
-def read_http_operations(document: Any, headers: Collection[str] = ()) -> tuple[HttpOperation, ...]:
+def read_http_operations(
+    document: Any,
+    headers: Collection[str] = (),
+    *,
+    wanted: Collection[str] = (),
+    most: int = 1_000,
+) -> tuple[HttpOperation, ...]:
     """Return the operations of a description, in its order; `headers` are those sent with each.
 
-    Raises Invalid for what is no description by OpenAPI 3.
+    They are those with the `wanted` names if any are named, and at most `most`: others are not
+    read, as each may refer to all of a long description. Raises Invalid for what is no description
+    by OpenAPI 3.
     """
     if not isinstance(document, Mapping) or not str(document.get("openapi", "")).startswith("3."):
         raise Invalid("it is no description by OpenAPI 3 in JSON")
     paths = document.get("paths")
     given = frozenset(name.lower() for name in headers)
     found = dict[str, HttpOperation]()
-    for path, item in paths.items() if isinstance(paths, Mapping) else ():
-        if not isinstance(item, Mapping) or not str(path).startswith("/"):
+    for path, method, merged in _operations_of(paths):
+        name = _tool_name(merged.get("operationId"), method, path)
+        if name in found or (wanted and name not in wanted):
             continue
-        for method in _METHODS:
-            operation = item.get(method)
-            if not isinstance(operation, Mapping):
-                continue
-            both = [*_as_list(item.get("parameters")), *_as_list(operation.get("parameters"))]
-            merged = {**operation, "parameters": both}
-            read = _operation(document, str(path), method, merged, given)
-            if read is not None:
-                found.setdefault(read.name, read)
+        read = _operation(document, path, method, merged, given)
+        if read is not None:
+            found[name] = read
+        if len(found) >= most:
+            break
     return tuple(found.values())
 
 
@@ -95,6 +114,18 @@ def http_api_address(document: Mapping[str, Any]) -> str:
     first = servers[0] if isinstance(servers, list) and servers else {}
     url = first.get("url") if isinstance(first, Mapping) else None
     return url if isinstance(url, str) else "/"
+
+
+def _operations_of(paths: Any) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield path, method and description of each operation, with its path's parameters."""
+    for path, item in paths.items() if isinstance(paths, Mapping) else ():
+        if not isinstance(item, Mapping) or not str(path).startswith("/"):
+            continue
+        for method in _METHODS:
+            operation = item.get(method)
+            if isinstance(operation, Mapping):
+                both = [*_as_list(item.get("parameters")), *_as_list(operation.get("parameters"))]
+                yield str(path), method, {**operation, "parameters": both}
 
 
 def _operation(
@@ -114,16 +145,19 @@ def _operation(
     in_path = {name for name, place in arguments.places.items() if place == "path"}
     if not arguments.usable or set(_IN_PATH.findall(path)) - in_path:
         return None
+    sent_as = arguments.media_type
     said = [merged.get("summary"), merged.get("description")]
+    words = "\n".join(each for each in said if isinstance(each, str) and each)
+    # Whoever trusts a tool sees what it does, whatever it is called.
+    does = f"{method.upper()} {path}"
     listed = {
         "name": _tool_name(merged.get("operationId"), method, path),
-        "description": "\n".join(each for each in said if isinstance(each, str) and each)
-        or f"{method.upper()} {path}",
+        "description": f"{does}: {words}" if words else does,
         "inputSchema": _input_schema(document, arguments),
-        "annotations": {"readOnlyHint": method in _READS, "idempotentHint": method != "post"},
-        "request": [method.upper(), path, dict(arguments.places), arguments.body],
+        "annotations": {"readOnlyHint": method in _READS, "idempotentHint": method in _REPEATABLE},
+        "request": [method.upper(), path, dict(arguments.places), arguments.body, sent_as],
     }
-    return HttpOperation(method.upper(), path, arguments.places, arguments.body, listed)
+    return HttpOperation(method.upper(), path, arguments.places, arguments.body, sent_as, listed)
 
 
 def _input_schema(document: Mapping[str, Any], arguments: "_Arguments") -> dict[str, Any]:
@@ -172,6 +206,7 @@ class _Arguments:
         self.properties: dict[str, Any] = {}
         self.required: set[str] = set()
         self.body = ""
+        self.media_type = ""
 
     def add(self, parameter: Mapping[str, Any], given: Collection[str]) -> None:
         place, name = str(parameter.get("in")), str(parameter.get("name"))
@@ -193,7 +228,9 @@ class _Arguments:
     def add_body(self, content: Mapping[str, Any]) -> None:
         kinds = content.get("content")
         kinds = kinds if isinstance(kinds, Mapping) else {}
-        taken = next((each for kind, each in kinds.items() if _JSON.match(str(kind))), None)
+        given = {str(kind).partition(";")[0].strip(): each for kind, each in kinds.items()}
+        self.media_type = next((kind for kind in given if _JSON.fullmatch(kind)), "")
+        taken = given.get(self.media_type)
         if not isinstance(taken, Mapping):
             self.usable = False
             return
@@ -238,8 +275,8 @@ def _at(document: Mapping[str, Any], reference: str) -> Any:
 def _used_schemas(document: Mapping[str, Any], value: Any) -> dict[str, Any]:
     """Return the named schemas that a value refers to, directly or through others."""
     found, left = dict[str, Any](), [value]
-    while left:
-        for name in _references_in(left.pop()):
+    while left and len(found) <= _MOST_SCHEMAS:
+        for name in _references_in(left.pop(0)):
             if name not in found:
                 found[name] = _at(document, f"{_SCHEMAS}{name}")
                 left.append(found[name])

@@ -7,6 +7,7 @@ only where the operator wants it (`content`).
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -40,6 +41,10 @@ _VENDORS = {
     "xai": "x_ai",
 }
 """The conventions' names of providers, where they differ from those in our settings."""
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_NAMELESS = "unknown"
+"""For an action whose name no action has: it is what a model wrote, be it words of people."""
 
 _ENDED_BADLY = frozenset({CallState.FAILED, CallState.REFUSED, CallState.UNKNOWN})
 
@@ -156,6 +161,7 @@ class _Reading:
     def _add_tool_call(self, result: CallResult) -> None:
         call = self._calls.get(result.call_id)
         name = result.name if call is None else action_name_of_turn_call(call) or result.name
+        name = name if _NAME.fullmatch(name) else _NAMELESS
         ended = result.at or self.now
         started = min(self._begun.get(result.call_id, self.now), ended)
         attributes: dict[str, Attribute] = {
@@ -202,7 +208,10 @@ def _message(answer: ModelAnswer) -> str:
         parts.append({"type": "text", "content": answer.text[:CONTENT_LETTERS]})
     for call in answer.calls:
         part = {"type": "tool_call", "id": call.id, "name": call.name}
-        parts.append({**part, "arguments": call.arguments})
+        given: object = call.arguments
+        if len(json.dumps(given, ensure_ascii=False)) > CONTENT_LETTERS:
+            given = _json(given)
+        parts.append({**part, "arguments": given})
     message = {"role": "assistant", "parts": parts, "finish_reason": answer.finish}
     return json.dumps([message], ensure_ascii=False)
 

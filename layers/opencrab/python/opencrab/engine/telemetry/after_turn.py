@@ -2,7 +2,6 @@
 
 import logging
 
-from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.telemetry.turn_trace import trace_of_turn
 from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.turn.journal import resolve_record_pointers
@@ -22,12 +21,13 @@ class TelemetryConsequence(Consequence):
 
     def after_close(self, work: TurnWork) -> None:
         home = work.runtime.home
+        # The turn has ended well, whatever is wrong with its trace. An error's text may hold words.
         try:
             recorded = home.journal.load(work.turn.id)
             records = resolve_record_pointers(recorded.records, home.blobs)
-        except OpenCrabError as error:
-            log.warning("turn %s is not exported: %s", work.turn.id, error.message)
+            name = work.profile.identity.name
+            trace = trace_of_turn(recorded.turn, records, name, content=self._content)
+        except Exception as error:  # noqa: BLE001
+            log.warning("turn %s is not exported: %s", work.turn.id, type(error).__name__)
             return
-        name = work.profile.identity.name
-        trace = trace_of_turn(recorded.turn, records, name, content=self._content)
         self._traces.export(trace)

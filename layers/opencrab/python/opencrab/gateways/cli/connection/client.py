@@ -220,16 +220,17 @@ class Client:
     ) -> Iterator[httpx.Response]:
         """Post to a path outside of /api, and read the answer within the block as it comes.
 
-        An answer with an error is left to the reader, unless it is a problem document or none of
-        OpenCrab's.
+        An answer with an error is left to the reader if it is a message of JSON-RPC; all others are
+        raised, as those of the gateway before OpenCrab.
         """
         timeout = httpx.Timeout(seconds, connect=5.0)
         asked: dict[str, Any] = {"content": content, "headers": headers, "timeout": timeout}
         with self._translated(), self._http.stream("POST", path, **asked) as response:
-            kind = response.headers.get("Content-Type", "")
-            if not response.is_success and "application/json" not in kind:
+            if not response.is_success:
                 response.read()
-                raise self._error(response, _json(response))
+                said = _json(response)
+                if not isinstance(said, dict) or "jsonrpc" not in said:
+                    raise self._error(response, said)
             yield response
 
     def _send(

@@ -88,7 +88,9 @@ async def cancel_mcp_request(asked: McpRequest, number: RequestId) -> None:
 
 
 async def _stop_turn(asked: McpRequest, turn_id: str) -> None:
-    reason = str(asked.message.params.get("reason") or "")[:200]
+    said = str(asked.message.params.get("reason") or "")
+    # A character that the route refuses must not keep the turn running, and paid for.
+    reason = "".join(each for each in said if each.isprintable())[:200]
     key = stable_id("mcp-cancel", turn_id)
     try:
         await asked.routes.call(

@@ -5,12 +5,14 @@ stream of the server's own.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from http import HTTPStatus
 
 from fastapi import APIRouter, Request, Response
 
+from opencrab.domain.mcp.protocol import McpErrorCode
 from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import CALLER, Caller
 from opencrab.gateways.rest.http.dependencies import Api
@@ -34,6 +36,8 @@ from opencrab.gateways.rest.mcp.sessions import (
     require_mcp_revision,
     require_mcp_session,
 )
+
+log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 3.0
 _INITIALIZE = "initialize"
@@ -99,12 +103,22 @@ async def _events(asked: McpRequest) -> AsyncGenerator[str, None]:
             told += 1
             seconds = round(told * PROGRESS_SECONDS)
             yield _event(rpc_progress(token, told, f"{seconds} s"))
-        yield _event(task.result())
+        yield _event(_answer_of_task(asked, task))
     finally:
         # Whoever leaves stops waiting; what was admitted goes on.
         task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.sleep(0)
+
+
+def _answer_of_task(asked: McpRequest, task: "asyncio.Future[str]") -> str:
+    """Return the answer; a stream has begun, so a fault of ours is told in it, as an error."""
+    fault = task.exception()
+    if fault is None:
+        return task.result()
+    log.error("a request of an MCP client failed", exc_info=fault)
+    error = RpcError(McpErrorCode.INTERNAL_ERROR, "internal error; details were logged")
+    return rpc_error(asked.message.id, error)
 
 
 def _event(line: str) -> str:

@@ -15,6 +15,9 @@ ID_CHARACTERS = 200
 
 RequestId = str | int
 
+_LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\u0085\u2028\u2029"})
+"""Line ends to some readers, which JSON leaves as they are: they would cut a message in two."""
+
 
 class RpcError(Exception):
     """An error of the protocol; one about a whole HTTP request has a status, others are answers."""
@@ -87,7 +90,7 @@ def rpc_progress(token: object, progress: int, message: str) -> str:
 
 
 def _line(said: Mapping[str, Any]) -> str:
-    return json.dumps({"jsonrpc": "2.0", **said}, ensure_ascii=False)
+    return json.dumps({"jsonrpc": "2.0", **said}, ensure_ascii=False).translate(_LINE_ENDS)
 
 
 def _invalid(message: str) -> RpcError:
