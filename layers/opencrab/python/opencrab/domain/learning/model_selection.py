@@ -61,10 +61,14 @@ _TAKEN_BACK = {AdjustmentState.UNDONE, AdjustmentState.ROLLED_BACK}
 
 
 class CandidateModel(Value):
-    """A model that may be chosen, by its full name, with its price."""
+    """A model that may be chosen, by its full name, with its price.
+
+    A `private` one is never replaced unasked by one that is not.
+    """
 
     name: str
     price: Price
+    private: bool = False
 
 
 class SelectionInput(Value):

@@ -118,17 +118,23 @@ def _ask_next_model(work: TurnWork, step_state: StepState, now: datetime) -> int
             seconds := router.seconds_before_model_retry(picked, work.turn.id, wished)
         ):
             return seconds
+        is_leader = picked.model.info.name == leader.info.name
         try:
             request, body, amount = _request(work, picked.model, manner, look)
-        except Invalid:
-            # Too long for a fallback: the next one. Too long for the chosen model: the turn fails.
-            if picked.model.info.name == leader.info.name:
+            by = chosen_by if is_leader else "fallback"
+            call = _Call(
+                picked.model, listed, request, body, amount, context, use, by, picked.health
+            )
+            intent = _reserve_or_release_probe(work, call, picked, look)
+        except (Invalid, Exhausted) as error:
+            may_pass = not is_leader or (tried is not None and len(listed) > 1)
+            if not may_pass or (isinstance(error, Exhausted) and not is_leader):
                 raise
-            listed = tuple(other for other in listed if other.info.name != picked.model.info.name)
+            # Too long for a fallback, or too long or too dear for a model that learning drew: the
+            # next one. For a model that somebody chose the turn ends.
+            listed = tuple(other for other in listed if other is not picked.model)
             continue
-        by = chosen_by if picked.model.info.name == leader.info.name else "fallback"
-        call = _Call(picked.model, listed, request, body, amount, context, use, by, picked.health)
-        _ask(work, call, _reserve_or_release_probe(work, call, picked, look))
+        _ask(work, call, intent)
         return None
 
 

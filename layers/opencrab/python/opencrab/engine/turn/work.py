@@ -151,7 +151,10 @@ class TurnWork:
             return self.basis
         from opencrab.engine.models.exploration import ExploringTurn, basis_with_tried_model  # noqa: PLC0415
 
-        trying = ExploringTurn(self.runtime, self.turn, self.profile, self.limits, choices)
+        pictures = any(line.data and "images" in line.data for line in self.history)
+        trying = ExploringTurn(
+            self.runtime, self.turn, self.profile, self.limits, choices, pictures
+        )
         return basis_with_tried_model(trying, self.basis, context)
 
     def carry(self, record: Record, *lines: Line) -> None:
