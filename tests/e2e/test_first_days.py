@@ -303,3 +303,20 @@ def test_no_lesser_model_is_tried_in_place_of_one_that_a_turn_needs(
     house.furnish(models=Altered(house.runtime.models, "plain:plain", **changes))
     assert tried(house, agent) - {None} <= plain
     assert tried(house, agent, pictures=True) - {None} <= shown
+
+
+@pytest.mark.parametrize(
+    "aim", [{"leave": "recommend", "explore": 0.0}, {"leave": "apply", "explore": 0.3}, {}]
+)
+@pytest.mark.parametrize("word", ["changes/{}/undo", "experiments/models/unpin"])
+def test_taking_a_stop_back_brings_back_what_the_owner_had_chosen(
+    town: tuple[NewInstallation, type[Vendor]], aim: dict[str, Any], word: str
+) -> None:
+    house, _asked = town
+    agent = house.agent("ミカ", language="ja")
+    before = house.call("PUT", f"/agents/{agent}/llm/config", {"aim": aim}).json()
+    made = house.made(f"/agents/{agent}/experiments/models/stop", None)
+    assert house.got(f"/agents/{agent}/llm/config")["aim"]["leave"] == "off"
+    house.made(f"/agents/{agent}/{word.format(made['id'])}", None)
+    now = house.got(f"/agents/{agent}/llm/config")
+    assert (now["aim"], now["learning"]) == (before["aim"], before["learning"])
