@@ -67,7 +67,8 @@ _THANKS = (
 _THANKLESS = (
     r"\bno,? thank|\bthank(?:s| you)[^.!?]{0,20}\b(?:but|though|however|except)\b|"
     r"\b(?:but|however|except|unfortunately|still)\b|\b(?:not|n't|never|no longer)\b|"
-    r"\bif (?:that|this|it)\b|\b(?:nothing|wrong|error|errors|crash\w*|broke|broken|fail\w*|genius)\b|"
+    r"\bif (?:that|this|it)\b|"
+    r"\b(?:nothing|wrong|errors?|crash\w*|broke|broken|fail\w*|genius)\b|"
     r"\b(?:please|(?:can|could|would|will) you|translate|write|draft|say|how|what|where|who|why)\b"
     r"[^.!?]*\b(?:thanks|thank you|thx|cheers)\b|[\"'\u201c\u2018](?:thanks|thank you)|"
     r"\bthank you (?:note|card|letter|mail|e-?mail|message|speech)\b|\bcheers is\b|"
