@@ -9,6 +9,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.document import new_fact
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
@@ -245,12 +246,25 @@ def tried(
     (turn_id,) = house.say(house.session(agent), HELLO)
     turn = runtime.home.journal.header(turn_id)
     profile = runtime.home.agents.get(agent)
+    line = Line(
+        session_id="s",
+        group="g",
+        kind=LineKind.SPEECH,
+        speaker_id="p",
+        speaker_name="Hanako",
+        authority=Authority.OWNER,
+        text="見て",
+        data={"images": ["crab.png"]},
+        at=house.clock.now(),
+    )
     choices = models_to_try(runtime.models, profile.agent, runtime.rules.trials)
     context, found = turn_think_context(HELLO, turn.trigger, acting=False), set[str | None]()
     for number in range(50):
         same = turn.replaced(id=f"{turn.id}{number}", **changes)
         lots = assign_models_to_turn(runtime.models, profile.agent, profile.mind.mixes, same.id)
-        work = ExploringTurn(runtime, same, profile, runtime.rules.limits, choices, pictures)
+        work = ExploringTurn(
+            runtime, same, profile, runtime.rules.limits, choices, (line,) * pictures
+        )
         basis = basis_with_tried_model(work, RoutingBasis(lots=lots), context)
         lot = basis.assignment_for(context.use, context.task_type.value)
         found.add(None if lot is None else runtime.models.get(lot.model).info.name)

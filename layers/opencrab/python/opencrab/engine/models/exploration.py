@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from opencrab.domain.access.authority import does_authority_taint_reader
 from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Invalid
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
@@ -68,17 +69,19 @@ def price_of_typical_call(price: Price | None) -> MicroUsd:
 
 @dataclass(frozen=True)
 class ExploringTurn:
-    """A turn that may try a model: its agent and limits, and among which models, by alias.
-
-    `pictures` says that its conversation shows some.
-    """
+    """A turn that may try a model: its agent, limits and lines, and the models by alias."""
 
     runtime: Runtime
     turn: Turn
     profile: Profile
     limits: Limits
     choices: Mapping[str, ModelInfo]
-    pictures: bool = False
+    history: tuple[Line, ...] = ()
+
+    @property
+    def shows_pictures(self) -> bool:
+        """True if pictures came with a line of its conversation."""
+        return any(line.data and "images" in line.data for line in self.history)
 
 
 def basis_with_tried_model(
@@ -161,7 +164,7 @@ def _may_be_tried(
     """
     if usual.private and not tried.private:
         return False
-    if work.pictures and usual.vision and not tried.vision:
+    if usual.vision and not tried.vision and work.shows_pictures:
         return False
     agent, rules = work.profile.agent, work.runtime.rules
     today = work.runtime.clock.now().strftime("%Y-%m-%d")
