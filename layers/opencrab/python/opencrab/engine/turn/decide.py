@@ -119,10 +119,8 @@ def _ask_next_model(work: TurnWork, step_state: StepState, now: datetime) -> int
             return seconds
         by = chosen_by if picked.model.info.name == leader.info.name else "fallback"
         try:
-            request, body, amount = _request(work, picked.model, manner, look)
-            call = _Call(
-                picked.model, listed, request, body, amount, context, use, by, picked.health
-            )
+            asked = _request(work, picked.model, manner, look)
+            call = _Call(picked.model, listed, *asked, context, use, by, picked.health)
             intent = _reserve_or_release_probe(work, call, picked, look)
         except (Invalid, Exhausted) as error:
             # What learning drew may be too long or too dear, a fallback too long: the next one.
