@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-web screenshots soak test-aws test-deployed test-live check audit crash money scale hostile worlds mutants bench bench-learning bench-peers bench-web docs build validate deploy prices release lock format
+.PHONY: help setup up test test-web screenshots soak test-deployed test-aws test-live check audit crash money scale hostile worlds mutants bench bench-learning bench-peers bench-web docs build validate deploy prices release lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1

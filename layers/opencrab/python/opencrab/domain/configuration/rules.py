@@ -248,6 +248,7 @@ _INSTALLATION: dict[str, SettingRule] = {
     "search.opensearch_endpoint": _text(**_ADDRESS),
     "search.vectors": _SWITCH,
     "log.level": _text(choices=("DEBUG", "INFO", "WARNING", "ERROR")),
+    "aws.night_functions": _unchangeable(SettingKind.WHOLE, "aws", 4),
     "aws.*": _unchangeable(SettingKind.TEXT, "aws", "", "main"),
 }
 

@@ -53,18 +53,18 @@ LET_BE = timedelta(days=30)
 """The time in which a split that was rolled back is not made again."""
 
 HELD = timedelta(days=1)
-"""The time in which a split with the same best model changes only to explore another model: shares
-are drawn at random."""
+"""The time in which a split with the same best model changes only to explore another model."""
 
 _NEARLY, _PRICED = 1e-3, 10
 _TAKEN_BACK = {AdjustmentState.UNDONE, AdjustmentState.ROLLED_BACK}
 
 
 class CandidateModel(Value):
-    """A model that may be chosen, by its full name, with its price."""
+    """A model that may be chosen, by its full name, with its price; data stays in a private one."""
 
     name: str
     price: Price
+    private: bool = False
 
 
 class SelectionInput(Value):

@@ -170,13 +170,13 @@ def reward_sums_without(sums: RewardSums, names: Collection[str]) -> RewardSums:
         precision = NOISE**2 / _prior_variance(name)
         pivot = row[name] + precision
         centre = (values.pop(name) + precision * _prior_mean(name, {})) / pivot
-        for other in left:
-            factor = row[other]
-            if factor:
-                values[other] -= factor * centre
-                share = factor / pivot
-                for third in left:
-                    matrix[other][third] -= share * row[third]
+        # Most terms never met in one turn: only those that did are touched.
+        near = [(other, row[other]) for other in left if row[other]]
+        for other, factor in near:
+            values[other] -= factor * centre
+            share, line = factor / pivot, matrix[other]
+            for third, product in near:
+                line[third] -= share * product
     return RewardSums(
         names=tuple(left),
         products=tuple(

@@ -62,17 +62,23 @@ _THANKS = (
     r"\s*(?:[!.,]|$)|"
     r"ありがと|助かり(?:ました|ます)|助かった|感謝(?:します|です|して)|"
     r"(?:完璧|ばっちり|バッチリ|さすが)(?:です|だ|！|!|。|$)|"
-    r"(?:うまく|上手く)(?:いき|行き)ました|(?:解決|納得)しました|それで(?:大丈夫|OK|オッケー)です"
+    r"(?:うまく|上手く)(?:いき|行き)ました(?!か)|(?:解決|納得)しました(?!か)|それで(?:大丈夫|OK|オッケー)です"
 )
 _THANKLESS = (
     r"\bno,? thank|\bthank(?:s| you)[^.!?]{0,20}\b(?:but|though|however|except)\b|"
     r"\b(?:but|however|except|unfortunately|still)\b|\b(?:not|n't|never|no longer)\b|"
     r"\bif (?:that|this|it)\b|"
+    r"\b(?:nothing|wrong|errors?|crash\w*|broke|broken|fail\w*|genius)\b|"
+    r"\b(?:please|(?:can|could|would|will) you|translate|write|draft|say|how|what|where|who|why)\b"
+    r"[^.!?]*\b(?:thanks|thank you|thx|cheers)\b|[\"'\u201c\u2018](?:thanks|thank you)|"
+    r"\bthank you (?:note|card|letter|mail|e-?mail|message|speech)\b|\bcheers is\b|"
+    r"「[^」]*ありがと|ありがとう?(?:って|と(?:いう|言|書|入|伝)|カード|メール|メッセージ|の(?:言葉|手紙))|"
+    r"(?:(?<!くれ)(?<!いただい)て|ください|下さい|お願いします)[。!！\s]+(?:どうも)?ありがと|"
     r"ありがと[^。!！]{0,12}(?:けど|けれど|ですが|が、|でも)|でも|ただ、|しかし|まだ|違|ちが|"
     r"結構です|いりません|ではない|じゃない|ません(?:でした)?(?:。|$|、)|"
     r"(?:くれ|いただけ|もらえ)(?:る|ます|たら|れば|ると)"
 )
-"""Phrases of polite refusals, of thanks before an objection, and of thanks in advance."""
+"""Phrases of polite refusals, of thanks before an objection or in advance, and about thanks."""
 
 _TOLD_FIRST = 80
 """The number of characters in which thanks for an answer are said, before the next matter."""

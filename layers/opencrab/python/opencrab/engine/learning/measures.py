@@ -109,7 +109,7 @@ def learning_candidate_models(models: Models, agent: Agent) -> Mapping[str, Cand
     """Return the models with a price that an agent may choose, by the first alias of each."""
     found = distinct_models(selectable_model_choices(models, agent))
     return {
-        alias: CandidateModel(name=info.name, price=info.price)
+        alias: CandidateModel(name=info.name, price=info.price, private=info.private)
         for alias, info in found.items()
         if info.price is not None
     }

@@ -3,6 +3,9 @@
 The word is stored with the agent's settings (`aim.leave` off), so that its next turn keeps to it.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.change import (
@@ -31,7 +34,7 @@ from opencrab.engine.runtime import Runtime
 EVERY_MODEL = LearnedSubject(kind=AdjustmentKind.MODELS, name="all")
 """The choice of models for every type of task."""
 
-_LEAVE = "leave"
+_LEAVE, _CHOSEN = "leave", ("explore", "chosen")
 
 
 def are_models_tried(runtime: Runtime, agent: Agent) -> bool:
@@ -54,8 +57,8 @@ def stop_model_tries(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
         runtime.home.facts,
         runtime.clock.now(),
     )
-    before = runtime.rules.trials.aim_of(agent.llm.aim).leave
-    if before is LearningMode.OFF:
+    own = agent.llm.aim
+    if own.leave is LearningMode.OFF:
         raise Conflict(
             f"agent {agent_id!r} tries no models",
             field="subject",
@@ -66,26 +69,36 @@ def stop_model_tries(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
         at=now,
         kind=EVERY_MODEL.kind,
         subject=EVERY_MODEL.name,
-        before={_LEAVE: before.value},
+        before=own.model_dump(mode="json", include={_LEAVE, *_CHOSEN}),
         after={_LEAVE: LearningMode.OFF.value},
         reason=STOPPED,
         by=by,
     )
     earlier = open_adjustments_of(page_of_adjustments(facts, agent_id), EVERY_MODEL)
     # The agent first: if this stops here, a repeat finds that it is off already.
-    _save_aim(runtime, agent, agent.llm.aim.replaced(leave=LearningMode.OFF, chosen=True))
+    _save_aim(runtime, agent, own.replaced(leave=LearningMode.OFF, chosen=True))
     change = LearningChange(made, ends=earlier)
     return log_learning_change(agent_id, store_adjustment(facts, agent_id, change))
 
 
-def resume_model_tries(runtime: Runtime, agent_id: str) -> bool:
-    """Leave it to the settings again whether models are tried; False if it was not stopped."""
+def resume_model_tries(
+    runtime: Runtime, agent_id: str, before: Mapping[str, Any] | None = None
+) -> bool:
+    """Let an agent learn about models as before a stop; False if it was not stopped.
+
+    `before` is what the stop ended, by default what the newest stop did. Without any, or if
+    nobody had chosen how models are learned, it is left to the settings.
+    """
     require_agent_able_to_learn(runtime.home.agents, agent_id)
     agent = runtime.home.agents.get(agent_id).agent
     if not are_model_tries_stopped(agent):
         return False
-    aim, new = agent.llm.aim, Aim()
-    _save_aim(runtime, agent, aim.replaced(leave=new.leave, explore=new.explore, chosen=new.chosen))
+    if before is None:
+        stops = open_adjustments_of(page_of_adjustments(runtime.home.facts, agent_id), EVERY_MODEL)
+        before = next((each.before for each in stops), {})
+    own = Aim(**before) if before.keys() >= {_LEAVE, *_CHOSEN} else Aim()
+    aim = agent.llm.aim.replaced(leave=own.leave, explore=own.explore, chosen=own.chosen)
+    _save_aim(runtime, agent, aim)
     return True
 
 
@@ -95,7 +108,7 @@ def undo_learned_change(runtime: Runtime, agent_id: str, change_id: str, by: str
     is_stop = (found.kind, found.subject) == (EVERY_MODEL.kind, EVERY_MODEL.name)
     if not is_stop or found.state is not AdjustmentState.APPLIED:
         return undo_adjustment(runtime, agent_id, change_id, by)
-    resume_model_tries(runtime, agent_id)
+    resume_model_tries(runtime, agent_id, found.before)
     undone = end_adjustment(found, AdjustmentState.UNDONE, runtime.clock.now(), by)
     change = LearningChange(undone, was=AdjustmentState.APPLIED)
     return log_learning_change(agent_id, store_adjustment(runtime.home.facts, agent_id, change))

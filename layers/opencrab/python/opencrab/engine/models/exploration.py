@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from opencrab.domain.access.authority import does_authority_taint_reader
 from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Invalid
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
@@ -25,7 +26,7 @@ from opencrab.domain.turn.task_type import ThinkContext
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.value import MicroUsd
-from opencrab.engine.models.router import first_routed_model
+from opencrab.engine.models.router import first_routed_model, model_traffic_split_shares
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.models.model import ModelInfo, Models
 
@@ -43,8 +44,11 @@ def first_try_shares(
     """Return the probability of each other model, by alias, before anything is known of it.
 
     A dearer model than the usual one is drawn the more rarely the dearer it is. Models on the
-    owner's own machines wait for a night, which looks whether they are ready.
+    owner's own machines wait for a night, which looks whether they are ready. A private model is
+    not replaced by one that is not.
     """
+    if reference.private:
+        return {}
     usual = price_of_typical_call(reference.price)
     others = {
         alias: price_of_typical_call(info.price)
@@ -65,13 +69,19 @@ def price_of_typical_call(price: Price | None) -> MicroUsd:
 
 @dataclass(frozen=True)
 class ExploringTurn:
-    """A turn that may try a model: its agent and limits, and among which models, by alias."""
+    """A turn that may try a model: its agent, limits and lines, and the models by alias."""
 
     runtime: Runtime
     turn: Turn
     profile: Profile
     limits: Limits
     choices: Mapping[str, ModelInfo]
+    history: tuple[Line, ...] = ()
+
+    @property
+    def shows_pictures(self) -> bool:
+        """True if pictures came with a line of its conversation."""
+        return any(line.data and "images" in line.data for line in self.history)
 
 
 def basis_with_tried_model(
@@ -80,7 +90,8 @@ def basis_with_tried_model(
     """Return the basis with the model that this turn tries for its own type of task, if any.
 
     Nothing is tried where a person or the agent chose the model, where the subject is pinned, for
-    the public and peers, in work for a goal, or once the day's tries have cost what they may.
+    the public and peers, in work that no person's message began, or once the day's tries have cost
+    what they may. What nights have found to be best is used there too.
     """
     models, use, task_type = work.runtime.models, context.use, context.task_type.value
     plain = basis.replaced(lots=())
@@ -90,6 +101,8 @@ def basis_with_tried_model(
         return basis
     if drawn is None:
         drawn = _first_draw(work, use, task_type, leader.info)
+    elif not _is_everyday(work.turn):
+        drawn = _best_known(work, drawn)
     if drawn is None:
         return basis
     tried = work.choices.get(drawn.model, leader.info)
@@ -104,13 +117,11 @@ def _first_draw(
     work: ExploringTurn, use: Use, task_type: str, leader: ModelInfo
 ) -> ModelAssignment | None:
     """Draw a model where nothing is learned yet; None if this turn's stakes are too high."""
-    turn, mind = work.turn, work.profile.mind
+    mind = work.profile.mind
     subject = LearnedSubject(kind=AdjustmentKind.MODELS, name=f"{use.value}/{task_type}")
     if (
         use not in LOW_STAKES
-        or turn.trigger is not Trigger.MESSAGE
-        or turn.task is not None
-        or does_authority_taint_reader(turn.authority)
+        or not _is_everyday(work.turn)
         or is_learning_pinned(mind, subject)
         or mix_of(mind, subject.name) is not None
     ):
@@ -120,17 +131,41 @@ def _first_draw(
         return None
     usual = work.runtime.models.routing.chosen(use, _agent_basis(work.profile.agent)).model
     shares[usual] = 1 - sum(shares.values())
-    model = draw_hash_bucket(shares, "model", turn.id, subject.name)
+    model = draw_hash_bucket(shares, "model", work.turn.id, subject.name)
     return ModelAssignment(use=use, task_type=task_type, model=model, probability=shares[model])
+
+
+def _is_everyday(turn: Turn) -> bool:
+    """Check whether a turn answers a message of somebody the agent knows, and serves no task."""
+    return (
+        turn.trigger is Trigger.MESSAGE
+        and turn.task is None
+        and not does_authority_taint_reader(turn.authority)
+    )
+
+
+def _best_known(work: ExploringTurn, drawn: ModelAssignment) -> ModelAssignment:
+    """Return a split's best model in place of one that is only tried, unless it is the owner's."""
+    models, agent = work.runtime.models, work.profile.agent
+    mix = mix_of(work.profile.mind, f"{drawn.use.value}/{drawn.task_type}")
+    shares = {} if mix is None else model_traffic_split_shares(models, agent, mix)
+    best = max(sorted(shares), key=shares.__getitem__, default=drawn.model)
+    if best == drawn.model:
+        return drawn.replaced(probability=1.0)
+    return drawn if _is_by_owner(work, drawn) else drawn.replaced(model=best, probability=1.0)
 
 
 def _may_be_tried(
     work: ExploringTurn, drawn: ModelAssignment, tried: ModelInfo, usual: ModelInfo
 ) -> bool:
-    """Check whether a model answers today, and whether the day can pay for it.
+    """Check whether a model may stand in, answers today, and whether the day can pay for it.
 
     Costs one read, and another one where the day's limit is reached.
     """
+    if usual.private and not tried.private:
+        return False
+    if usual.vision and not tried.vision and work.shows_pictures:
+        return False
     agent, rules = work.profile.agent, work.runtime.rules
     today = work.runtime.clock.now().strftime("%Y-%m-%d")
     tallies = work.runtime.home.tallies.totals(agent.id, today, today)

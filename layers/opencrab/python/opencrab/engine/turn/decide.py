@@ -39,6 +39,7 @@ from opencrab.ports.turn.journal import StepState
 
 log = logging.getLogger(__name__)
 
+_DRAWN, _REPLACED = ("learned",), ("learned", "fallback")
 _LEAST_SHARE = 0.25
 """The smallest share of the usual history; a turn that cannot pay for that is asked without any."""
 
@@ -99,16 +100,14 @@ def call_model(work: TurnWork) -> int | None:
 
 def _ask_next_model(work: TurnWork, step_state: StepState, now: datetime) -> int | None:
     """Call the model whose turn it is, or return how many seconds to wait before its retry."""
-    models, context = work.runtime.models, _context(work)
+    models, context, choices = work.runtime.models, _context(work), work.transcript.choices
     work.limits = _limits(work, step_state)
     look = work.look(step_state, now, context)
-    use = router.use_of_model_call(models, context, look.basis, work.transcript.choices)
-    choices, task_type = work.transcript.choices, context.task_type.value
+    use = router.use_of_model_call(models, context, look.basis, choices)
+    agent, task_type = work.profile.agent, context.task_type.value
     leader, chosen_by = router.first_routed_model(models, use, look.basis, choices, task_type)
-    agent, tried = work.profile.agent, use if chosen_by == "learned" else None
-    listed = router.fallback_models(models, leader, agent, tried)
-    own = agent.llm.sampling.get(use)
-    manner = models.routing.call_options(use).with_sampling(own)
+    listed = router.fallback_models(models, leader, agent, use if chosen_by == "learned" else None)
+    manner = models.routing.call_options(use).with_sampling(agent.llm.sampling.get(use))
     # Read once: after the wait the call is made at once.
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
@@ -118,17 +117,18 @@ def _ask_next_model(work: TurnWork, step_state: StepState, now: datetime) -> int
             seconds := router.seconds_before_model_retry(picked, work.turn.id, wished)
         ):
             return seconds
-        try:
-            request, body, amount = _request(work, picked.model, manner, look)
-        except Invalid:
-            # Too long for a fallback: the next one. Too long for the chosen model: the turn fails.
-            if picked.model.info.name == leader.info.name:
-                raise
-            listed = tuple(other for other in listed if other.info.name != picked.model.info.name)
-            continue
         by = chosen_by if picked.model.info.name == leader.info.name else "fallback"
-        call = _Call(picked.model, listed, request, body, amount, context, use, by, picked.health)
-        _ask(work, call, _reserve_or_release_probe(work, call, picked, look))
+        try:
+            asked = _request(work, picked.model, manner, look)
+            call = _Call(picked.model, listed, *asked, context, use, by, picked.health)
+            intent = _reserve_or_release_probe(work, call, picked, look)
+        except (Invalid, Exhausted) as error:
+            # What learning drew may be too long or too dear, a fallback too long: the next one.
+            if len(listed) == 1 or by not in (_REPLACED if isinstance(error, Invalid) else _DRAWN):
+                raise
+            listed = tuple(other for other in listed if other is not picked.model)
+            continue
+        _ask(work, call, intent)
         return None
 
 

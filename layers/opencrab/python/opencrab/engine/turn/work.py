@@ -151,8 +151,8 @@ class TurnWork:
             return self.basis
         from opencrab.engine.models.exploration import ExploringTurn, basis_with_tried_model  # noqa: PLC0415
 
-        trying = ExploringTurn(self.runtime, self.turn, self.profile, self.limits, choices)
-        return basis_with_tried_model(trying, self.basis, context)
+        asked = (self.runtime, self.turn, self.profile, self.limits, choices, self.history)
+        return basis_with_tried_model(ExploringTurn(*asked), self.basis, context)
 
     def carry(self, record: Record, *lines: Line) -> None:
         """Keep a pure result for the next change; save now if there are CARRIED of them."""

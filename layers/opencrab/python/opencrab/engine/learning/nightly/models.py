@@ -133,7 +133,8 @@ def _learn_unasked(
     """Choose splits where nobody chose how models are learned, at little more than the usual cost.
 
     Everyday work comes first. In other work only a model is tried of which everyday work has shown
-    that it is probably better. A subject whose usual model is no choice is left alone.
+    that it is probably better. A subject whose usual model is no choice is left alone, and where
+    a usual model is private, only private ones are tried.
     """
     if ground.agent.model is not None:
         return ModelMixes(found={}, still=dict.fromkeys(open_bandit_choices(ground), "chosen"))
@@ -144,7 +145,7 @@ def _learn_unasked(
     others = {name: _probably_better(ground, name, usual[name]) for name in arms.keys() - everyday}
     extra, skips = findings.extra_micro_usd or 0, arms.keys() | skipped
     found, still = dict[str, BanditMix](), dict.fromkeys(hidden, "usual_not_selectable")
-    plans = [(everyday, ground.choices, extra * _EVERYDAY)]
+    plans = [(everyday, _may_replace(ground, everyday, usual), extra * _EVERYDAY)]
     rest = {name: choices for name, choices in others.items() if len(choices) > 1} if others else {}
     plans += [({name}, each, extra * (1 - _EVERYDAY) / len(rest)) for name, each in rest.items()]
     still |= dict.fromkeys(others.keys() - rest.keys() - hidden, "everyday_first")
@@ -182,13 +183,21 @@ def _usual_cost(subject: BanditSubject, usual: str) -> float:
     return subject.turns_a_day * sum(costs)
 
 
+def _may_replace(
+    ground: SelectionInput, names: Collection[str], usual: Mapping[str, str]
+) -> dict[str, CandidateModel]:
+    """Return the choices for these subjects: private ones only if a usual model is private."""
+    confined = any(ground.choices[usual[name]].private for name in names)
+    return {alias: each for alias, each in ground.choices.items() if each.private or not confined}
+
+
 def _probably_better(ground: SelectionInput, name: str, usual: str) -> dict[str, CandidateModel]:
     """Return the usual model with those that are better at a subject with probability SURE."""
     if not usual:
         return {}
     now, found = ground.choices[usual], {usual: ground.choices[usual]}
     known = ground.posterior.of_model(name, now.name)
-    for alias, each in ground.choices.items():
+    for alias, each in _may_replace(ground, {name}, {name: usual}).items():
         other = ground.posterior.of_model(name, each.name)
         gain = RewardBelief(other.mean - known.mean, hypot(other.sd, known.sd))
         if alias != usual and gain.positive >= SURE:
