@@ -2,7 +2,7 @@
 
 Identifiers are hashes of the turn's, so that a trace is found by its turn, and is the same trace if
 it is sent twice. Standard variables (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`,
-`OTEL_EXPORTER_OTLP_HEADERS`, `..._TIMEOUT`, `..._CERTIFICATE`) are read by the SDK.
+`OTEL_EXPORTER_OTLP_HEADERS`, `..._CERTIFICATE`) are read by the SDK.
 """
 
 import atexit
@@ -114,17 +114,15 @@ class OtlpTraces:
 
     @cached_property
     def _resource(self) -> Resource:
-
         ours = {"service.version": __version__}
         found = Resource.create(ours)
         unnamed = str(found.attributes.get("service.name", "")).startswith("unknown_service")
         return found.merge(Resource({"service.name": _SCOPE})) if unnamed else found
 
     def _spans(self, trace: TurnTrace) -> list[ReadableSpan]:
-
         scope = InstrumentationScope(_SCOPE, __version__)
 
-        def made(span: TurnSpan, place: int, parent: "SpanContext | None") -> ReadableSpan:
+        def made(span: TurnSpan, place: int, parent: SpanContext | None) -> ReadableSpan:
             failed = {"error.type": span.error} if span.error else {}
             return ReadableSpan(
                 name=span.name,
@@ -208,7 +206,6 @@ def _in_time(send: Callable[[], bool], deadline: float) -> bool:
 
 
 def _context(turn_id: str, place: int) -> SpanContext:
-
     trace = int.from_bytes(sha256(turn_id.encode()).digest()[:16])
     span = int.from_bytes(sha256(f"{turn_id}/{place}".encode()).digest()[:8])
     return SpanContext(trace, span, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))

@@ -266,13 +266,13 @@ def assign_models_to_turn(
 def models_to_try(models: Models, agent: Agent, trials: TrialSettings) -> dict[str, ModelInfo]:
     """Return the models among which turns of an agent may try one unasked, by alias.
 
-    {} if its owner chose how models are learned, if the settings leave trying off, or if there are
-    fewer than two.
+    {} if the settings leave that off, of fewer than two, or if its owner chose how models are
+    learned.
     """
-    if agent.llm.aim.is_chosen or not trials.model_percent:
+    if not trials.model_percent:
         return {}
     found = distinct_models(selectable_model_choices(models, agent))
-    return found if len(found) > 1 else {}
+    return found if len(found) > 1 and not agent.llm.aim.is_chosen else {}
 
 
 def model_traffic_split_shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
