@@ -139,20 +139,22 @@ class TurnWork:
         self, step_state: StepState, at: datetime | None = None, context: ThinkContext | None = None
     ) -> PreCallState:
         """Return what this worker's next model call is made from; `at` is its time, None is now."""
+        left = self.calls_left
         basis = self.basis if context is None else self._basis_for(context)
-        return PreCallState(step_state, self.calls_left, basis, at or self.runtime.clock.now())
+        return PreCallState(step_state, left, basis, at or self.runtime.clock.now())
 
     def _basis_for(self, context: ThinkContext) -> RoutingBasis:
         """Return the basis, before the first call with the model that the turn tries, if any."""
+        basis = self.basis
         if self.transcript.basis is not None or self.job is not None:
-            return self.basis
+            return basis
         choices = models_to_try(self.runtime.models, self.profile.agent, self.runtime.rules.trials)
         if not choices:
-            return self.basis
+            return basis
         from opencrab.engine.models.exploration import ExploringTurn, basis_with_tried_model  # noqa: PLC0415
 
         asked = (self.runtime, self.turn, self.profile, self.limits, choices, self.history)
-        return basis_with_tried_model(ExploringTurn(*asked), self.basis, context)
+        return basis_with_tried_model(ExploringTurn(*asked), basis, context)
 
     def carry(self, record: Record, *lines: Line) -> None:
         """Keep a pure result for the next change; save now if there are CARRIED of them."""
