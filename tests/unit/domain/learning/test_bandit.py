@@ -103,6 +103,32 @@ def test_money_is_split_between_two_models_where_the_better_one_is_too_dear_for_
     assert weights(of(*ALL, money=500_000, current="best")) == {"smart": 1.0}
 
 
+def heavy(known: BanditArm) -> BanditArm:
+    """The same model, whose turns cost twice the mean or nothing."""
+    cost = known.evidence.cost
+    squares = 2 * cost.total * cost.total / cost.n
+    return known.replaced(evidence=known.evidence.replaced(cost=cost.replaced(squares=squares)))
+
+
+def test_room_is_left_for_a_dear_day_where_turns_cost_very_different_amounts() -> None:
+    def planned(*arms: BanditArm, on_average: bool = False) -> float:
+        aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, min_quality=0.5, explore=0.1)
+        found, _ = bandit_mixes(
+            {"": BanditSubject(arms=arms, turns_a_day=100)},
+            aim,
+            day_micro_usd=500_000,
+            seed="x",
+            on_average=on_average,
+        )[""]
+        assert found is not None
+        return 100 * found.cost_micro_usd / 500_000
+
+    assert planned(SMART, BEST) == pytest.approx(0.97, abs=0.005)
+    # A turn's cost has a deviation as large as its mean, so 100 turns have a tenth of theirs.
+    assert 0.85 < planned(heavy(SMART), heavy(BEST)) < 0.91
+    assert planned(heavy(SMART), heavy(BEST), on_average=True) == pytest.approx(1, abs=0.005)
+
+
 def test_one_day_pays_for_all_types_of_task() -> None:
     little = arm("best", 0.81, 10_000)
     subjects = {

@@ -40,8 +40,12 @@ SHORT = 1_000.0
 """The penalty for quality below the minimum; such models are used only if the budget allows no
 other."""
 
-SPENT = 0.95
+SPENT = 0.97
 """The share of a day's budget that is planned; the rest is for days with more turns."""
+
+RESERVE = 0.7
+"""The standard deviations of a day's cost for which a plan leaves room: where single turns cost
+much more than others, a day planned to its mean ends with people who get no answer."""
 
 _STEPS, _SMALL, _TWO = 60, 0.002, 2
 _DEAREST, _CHEAPEST, _NEARLY = 1e7, 1e-12, 0.02
@@ -111,10 +115,16 @@ class BanditMix(Value):
 
 
 def bandit_mixes(
-    subjects: Mapping[str, BanditSubject], aim: Aim, *, day_micro_usd: int, seed: str
+    subjects: Mapping[str, BanditSubject],
+    aim: Aim,
+    *,
+    day_micro_usd: int,
+    seed: str,
+    on_average: bool = False,
 ) -> dict[str, tuple[BanditMix | None, str]]:
     """Compute the traffic splits of all purposes and types of task, which share one day's budget.
 
+    `on_average`: the budget is what a day may cost in the mean, and no room is left for dear days.
     The reason is one of `learned`, `over_budget` (even the cheapest models cost more), `no_models`,
     `one_model`, `too_little_data`, `no_price`, `not_sure` (another model may be better, but
     exploration is off).
@@ -126,7 +136,8 @@ def bandit_mixes(
         if not reasons[name]
     }
     spent = sum(_now(each) for name, each in subjects.items() if name not in tables)
-    plan = _plan_within_budget(tables, day_micro_usd * SPENT - spent)
+    planned, reserve = (1.0, 0.0) if on_average else (SPENT, RESERVE)
+    plan = _plan_within_budget(tables, day_micro_usd * planned - spent, reserve)
     return {
         name: _build_mix(tables[name], name, plan) if name in tables else (None, reasons[name])
         for name in subjects
@@ -152,6 +163,8 @@ class _Table:
         self.arms = [each for each in subject.arms if _may_be_asked(each, aim)]
         self._proven = [place for place, each in enumerate(self.arms) if _is_proven(each, aim)]
         self.costs = [each.cost or 0.0 for each in self.arms]
+        spread = _cost_spread(self.arms)
+        self.variances = [spread * cost * cost for cost in self.costs]
         self._charges = _charges(aim.goal, self.costs, [_latency(each) for each in self.arms])
         self._by_quality = float(
             aim.goal in {OptimizationGoal.MAXIMIZE_QUALITY, OptimizationGoal.BALANCE}
@@ -232,28 +245,28 @@ class _Plan(Value):
     word: str = "learned"
 
 
-def _plan_within_budget(tables: Mapping[str, _Table], budget: float) -> _Plan:
-    """Find the plan at the lowest price of money whose expected cost is within the budget.
+def _plan_within_budget(tables: Mapping[str, _Table], budget: float, reserve: float) -> _Plan:
+    """Find the plan at the lowest price of money whose cost is within the budget.
 
     Exploration is paid from the same budget at the same price, so that what is tried costs no more
     than what may be learned by it is thought to be worth.
     """
     low, high = 0.0, _DEAREST
     dear, cheap = _priced_plan(tables, low), _priced_plan(tables, high)
-    if _cost(tables, dear) <= budget:
+    if _cost(tables, dear, reserve) <= budget:
         return dear
-    if _cost(tables, cheap) > budget:
+    if _cost(tables, cheap, reserve) > budget:
         return cheap.replaced(word="over_budget", price=low)
     for _ in range(_STEPS):
         middle = sqrt(low * high) if low else high / 1e3
         plan = _priced_plan(tables, middle)
-        if _cost(tables, plan) > budget:
+        if _cost(tables, plan, reserve) > budget:
             low, dear = middle, plan
         else:
             high, cheap = middle, plan
         if high < _CHEAPEST or high - low < _NEARLY * high:
             break
-    spent, least = _cost(tables, dear), _cost(tables, cheap)
+    spent, least = _cost(tables, dear, reserve), _cost(tables, cheap, reserve)
     share = (budget - least) / (spent - least)
     mixed = {
         name: [
@@ -279,10 +292,22 @@ def _priced_plan(tables: Mapping[str, _Table], price: float) -> _Plan:
     return _Plan(weights=weights, best=found, price=price)
 
 
-def _cost(tables: Mapping[str, _Table], plan: _Plan) -> float:
-    """Return the expected cost of a day in micro-dollars."""
-    turns = ((table.turns, plan.weights[name], table.costs) for name, table in tables.items())
-    return sum((number * _mean_cost(weights, costs) for number, weights, costs in turns), 0.0)
+def _cost(tables: Mapping[str, _Table], plan: _Plan, reserve: float) -> float:
+    """Return what a day costs in micro-dollars, and `reserve` standard deviations of that."""
+    mean = variance = 0.0
+    for name, table in tables.items():
+        weights = plan.weights[name]
+        mean += table.turns * _mean_cost(weights, table.costs)
+        variance += table.turns * _mean_cost(weights, table.variances)
+    return mean + reserve * sqrt(variance)
+
+
+def _cost_spread(arms: Sequence[BanditArm]) -> float:
+    """Return the variance of a turn's cost relative to the square of its mean, over all arms."""
+    known = [arm.evidence.cost for arm in arms if arm.evidence.cost.total]
+    # Of each arm n times the relative variance, so that those with more turns count more.
+    spread = sum(each.n * (each.squares * each.n / each.total**2 - 1) for each in known)
+    return max(spread / sum(each.n for each in known), 0.0) if known else 0.0
 
 
 def _mean_cost(weights: Sequence[float], costs: Sequence[float]) -> float:

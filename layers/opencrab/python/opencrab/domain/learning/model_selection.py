@@ -72,7 +72,7 @@ class SelectionInput(Value):
 
     `days` are the evidence of the open days, `tallies` their counts, `worths` the sums of the worth
     model over all days. `choices` are by alias, `earlier` the agent's recent adjustments, newest
-    first; `day_micro_usd` is what a day may cost.
+    first; `day_micro_usd` is what a day may cost: in the mean if `on_average`, else at most.
     """
 
     agent: Agent
@@ -84,6 +84,7 @@ class SelectionInput(Value):
     choices: dict[str, CandidateModel]
     earlier: tuple[Adjustment, ...] = ()
     day_micro_usd: MicroUsd
+    on_average: bool = False
     worths: RewardSums = NO_REWARDS
 
     @cached_property
@@ -105,12 +106,10 @@ class ModelMixes(Value):
 def learn_model_choices(
     ground: SelectionInput, aim: Aim, now: datetime, *, seed: str, skipped: Collection[str] = ()
 ) -> ModelMixes:
-    """Choose traffic splits for each purpose and type of task but those `skipped`.
-
-    All of them share the day's budget.
-    """
+    """Choose traffic splits for all purposes and types of task but `skipped`, in one budget."""
     free = {name: each for name, each in learnable_choices(ground).items() if name not in skipped}
-    decided = bandit_mixes(free, aim, day_micro_usd=bandit_budget_left(ground, free), seed=seed)
+    left, mean = bandit_budget_left(ground, free), ground.on_average
+    decided = bandit_mixes(free, aim, day_micro_usd=left, seed=seed, on_average=mean)
     still = {
         name: why
         for name in open_bandit_choices(ground)

@@ -7,7 +7,7 @@ from typing import Any
 
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict
-from opencrab.domain.learning.bandit import SPENT, SURE, BanditMix, BanditSubject
+from opencrab.domain.learning.bandit import SURE, BanditMix, BanditSubject
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentState,
@@ -151,7 +151,7 @@ def _learn_unasked(
     still |= dict.fromkeys(others.keys() - rest.keys() - hidden, "everyday_first")
     for names, choices, more in plans:
         cost = sum(_usual_cost(arms[name], usual[name]) for name in names)
-        within = _with_budget(ground.replaced(choices=choices), arms, names, (cost + more) / SPENT)
+        within = _with_budget(ground.replaced(choices=choices), arms, names, cost + more)
         follows = learn_model_choices(
             within, findings.aim, findings.at, seed=seed, skipped=(skips - names) | skipped
         )
@@ -208,10 +208,10 @@ def _probably_better(ground: SelectionInput, name: str, usual: str) -> dict[str,
 def _with_budget(
     ground: SelectionInput, arms: Mapping[str, BanditSubject], names: Collection[str], cost: float
 ) -> SelectionInput:
-    """Return the input with a day's budget that leaves so much to these subjects."""
+    """Return the input with a budget that leaves so much to these subjects in the mean of days."""
     free = {name: arms[name] for name in names}
     others = ground.day_micro_usd - bandit_budget_left(ground, free)
-    return ground.replaced(day_micro_usd=ceil(cost) + others)
+    return ground.replaced(day_micro_usd=ceil(cost) + others, on_average=True)
 
 
 def _is_proposed(ground: SelectionInput, name: str, mixed: BanditMix) -> bool:
