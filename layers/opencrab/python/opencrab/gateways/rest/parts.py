@@ -215,6 +215,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/discord/messages",
         "/api/discord/reactions",
     ),
+    "chat.setup": ("/api/chats/{kind}",),
     "discord.interactions": ("/discord/interactions",),
     "world.binding": (
         "/api/agents/{agent_id}/world",
