@@ -216,6 +216,10 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/discord/reactions",
     ),
     "discord.interactions": ("/discord/interactions",),
+    "webhooks.door": (
+        "/webhooks/{name}",
+        "/channels/{kind}",
+    ),
     "world.binding": (
         "/api/agents/{agent_id}/world",
         "/api/agents/{agent_id}/world/policy",
