@@ -3,20 +3,20 @@
 Calls of LINE's API and of the door are points, too.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from opencrab.adapters.line.channel import LineChannel
 from opencrab.adapters.line.client import LineClient
 from opencrab.adapters.line.link import LineLink
+from opencrab.bootstrap.channels.interactions import handle_queued_interaction
+from opencrab.bootstrap.channels.own_door import build_channel_door
 from opencrab.domain.chat.people import LINE, ChatPeople
-from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.runtime import Rules
-from opencrab.gateways.chat.line_signature import HEADER, is_line_signature
-from opencrab.gateways.chat.worker import handle_chat_request
+from opencrab.gateways.door.line import SECRET as SECRET_NAME
+from opencrab.gateways.door.request import SignedRequest
 from opencrab.ports.conversation.chat_link import Chat, ChatLink
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.contract.homes import OpenHome
@@ -61,6 +61,8 @@ class LineHouse(TroubledHouse):
             channels={**self.runtime.channels, LINE: channel},
             chats={LINE: Chat(self.people, service)},
         )
+        secrets = {SECRET_NAME: SECRET}
+        self.door = build_channel_door(self.runtime, {LINE}, secrets.get, lambda: None)
 
     def name_agent(self, agent_id: str) -> None:
         """Let this agent answer on LINE."""
@@ -68,9 +70,7 @@ class LineHouse(TroubledHouse):
         self.begin()
 
     def interact(self, delivery: Delivery) -> MessageOutcome:
-        sent = json.loads(delivery.body)
-        handle_chat_request(self.runtime, sent["kind"], sent["body"])
-        return MessageOutcome.FINISHED
+        return handle_queued_interaction(self.runtime, delivery)
 
     def hear(self, status: int) -> None:
         """Let LINE send its newest request again while it is not taken."""
@@ -82,15 +82,9 @@ class LineHouse(TroubledHouse):
         self.problems.append("LINE gave up")
 
     def _at_the_door(self, headers: Mapping[str, str], body: bytes) -> int:
-        if not is_line_signature(SECRET, body, headers[HEADER]):
-            return 401
-        queue: Any = self.runtime.home.interactions
+        now = self.clock.now().timestamp()
         try:
-            sent = json.dumps({"kind": LINE, "body": body.decode()})
-            queue.send(sent, group=LINE, deduplication=str(hash(body)))
+            return self.door.answer(SignedRequest(LINE, "", headers, body, now)).status
         except Killed:
             self.begin()
             return 500
-        except OpenCrabError:
-            return 500
-        return 200

@@ -24,12 +24,12 @@ class LineLink:
         self._names: dict[tuple[str, str], str] = {}
         self._lock = Lock()
 
-    def name_of_user(self, place: ChatRoom, user_id: str) -> str | None:
-        key = place.id, user_id
+    def name_of_user(self, room: ChatRoom, user_id: str) -> str | None:
+        key = room.id, user_id
         if key in self._names:
             return self._names[key]
         try:
-            found = self._line.ask("GET", _profile_path(place, user_id))
+            found = self._line.ask("GET", _profile_path(room, user_id))
         except NotFound:
             return None
         name = found.get("displayName") if isinstance(found, dict) else None
@@ -115,12 +115,12 @@ class LineLink:
         )
 
 
-def _profile_path(place: ChatRoom, user_id: str) -> str:
+def _profile_path(room: ChatRoom, user_id: str) -> str:
     """Return the path of a profile: people in a group need not be the bot's friends."""
-    if not place.is_group:
+    if not room.is_group:
         return f"/v2/bot/profile/{user_id}"
-    kind = "group" if place.id.startswith("C") else "room"
-    return f"/v2/bot/{kind}/{place.id}/member/{user_id}"
+    kind = "group" if room.id.startswith("C") else "room"
+    return f"/v2/bot/{kind}/{room.id}/member/{user_id}"
 
 
 def _problem(name: str, key: str, **facts: object) -> ChatCheck:

@@ -51,11 +51,11 @@ class ChatRoom(Value):
 
     @property
     def binding(self) -> str:
-        """The id of the place in its binding to a session."""
+        """The id of the room in its binding to a session."""
         return f"{self.kind}.{self.id}"
 
     def channel(self, event_id: str | None = None, *, awaited: bool = False) -> Channel:
-        """Return the channel for answers: the place, or the answer to an event in it."""
+        """Return the channel for answers: the room, or the answer to an event in it."""
         address = self.id if event_id is None else f"{self.id}/{event_id}"
         return Channel(kind=self.kind, address=address, awaited=awaited)
 
@@ -67,7 +67,7 @@ class ChatEvent(Value):
     """
 
     id: ServiceId
-    place: ChatRoom
+    room: ChatRoom
     user_id: ServiceId | None
     at: datetime
     reply_token: str | None = Field(default=None, repr=False)
@@ -95,6 +95,6 @@ class ChatButtonEvent(ChatEvent):
 
 
 def chat_address(channel: Channel) -> tuple[str, str | None]:
-    """Split a channel's address into the place's id and the event's id (None without one)."""
-    place_id, _, event_id = channel.address.partition("/")
-    return place_id, event_id or None
+    """Split a channel's address into the room's id and the event's id (None without one)."""
+    room_id, _, event_id = channel.address.partition("/")
+    return room_id, event_id or None

@@ -61,7 +61,7 @@ def answer_chat_message(runtime: Runtime, chat: Chat, said: ChatMessageEvent) ->
     if said.user_id is None:
         return ChatOutcome(silence=ChatSilence.UNKNOWN)
     profile = agent_of_chat(runtime, chat)
-    if said.place.is_group and not _is_addressed(chat, said, profile):
+    if said.room.is_group and not _is_addressed(chat, said, profile):
         return ChatOutcome(silence=ChatSilence.GROUP)
     if profile is None:
         tell_chat_person(chat, said, chat_sentence("nobody"))
@@ -95,9 +95,9 @@ def name_chat_person(chat: Chat, event: ChatEvent, user_id: str) -> ChatPerson:
 
     A service that does not tell a name now is no reason to let the person wait.
     """
-    kind = event.place.kind
+    kind = event.room.kind
     try:
-        name = chat.link.name_of_user(event.place, user_id)
+        name = chat.link.name_of_user(event.room, user_id)
     except OpenCrabError:
         name = None
     return ChatPerson(kind=kind, id=user_id, name=name or f"{kind} {user_id[:8]}")
@@ -139,12 +139,12 @@ def _admit(
     runtime: Runtime, chat: Chat, said: ChatMessageEvent, user_id: str, profile: Profile
 ) -> tuple[Turn, ...]:
     person = name_chat_person(chat, said, user_id)
-    place, agent_id = said.place, profile.agent.id
+    room, agent_id = said.room, profile.agent.id
     _keep_token(runtime, said)
     opening = SessionOpening(
-        agent_ids=(agent_id,), opened_by=person.principal_id, others_read=place.is_group
+        agent_ids=(agent_id,), opened_by=person.principal_id, others_read=room.is_group
     )
-    session = open_conversation_of_channel(runtime, place.binding, opening, known=(profile,))
+    session = open_conversation_of_channel(runtime, room.binding, opening, known=(profile,))
     message = Message(
         source=Source.WEBHOOK,
         source_id=said.message_id,
@@ -152,8 +152,8 @@ def _admit(
         sender=Sender(id=person.principal_id, name=person.name),
         authority=chat.people.authority(user_id),
         parts=(TextPart(text=said.text),),
-        channel=place.channel(said.id, awaited=True),
-        metadata={f"{place.kind}_message": said.message_id},
+        channel=room.channel(said.id, awaited=True),
+        metadata={f"{room.kind}_message": said.message_id},
     )
     return admit_turns_of_message(runtime, session.id, message, only=(agent_id,))
 

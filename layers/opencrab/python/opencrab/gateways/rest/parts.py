@@ -217,6 +217,10 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     ),
     "chat.setup": ("/api/chats/{kind}",),
     "discord.interactions": ("/discord/interactions",),
+    "webhooks.door": (
+        "/webhooks/{name}",
+        "/channels/{kind}",
+    ),
     "world.binding": (
         "/api/agents/{agent_id}/world",
         "/api/agents/{agent_id}/world/policy",

@@ -28,7 +28,7 @@ class ChatLink(Protocol):
     NotFound, Refused (token, permission or quota), Invalid (with the service's words).
     """
 
-    def name_of_user(self, place: ChatRoom, user_id: str) -> str | None:
+    def name_of_user(self, room: ChatRoom, user_id: str) -> str | None:
         """Return the name that a user shows in a place, None if the service does not tell it."""
 
     def answer_event(self, event: ChatEvent, text: str) -> None:

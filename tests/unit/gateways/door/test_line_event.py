@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.chat.event import Attached, ChatButtonEvent, ChatMessageEvent
-from opencrab.gateways.chat.line_events import parse_line_event
+from opencrab.gateways.door.line_event import parse_line_event
 from tests.line.fake import BOT, GROUP, OWNER
 
 MESSAGE: dict[str, Any] = {
@@ -38,7 +38,7 @@ def changed(**fields: Any) -> dict[str, Any]:
 def test_a_private_message_has_its_person_time_and_token() -> None:
     said = parse_line_event(MESSAGE)
     assert isinstance(said, ChatMessageEvent)
-    assert (said.place.binding, said.place.is_group) == (f"line.{OWNER}", False)
+    assert (said.room.binding, said.room.is_group) == (f"line.{OWNER}", False)
     assert (said.user_id, said.text, said.attached) == (OWNER, "こんにちは (love)", None)
     token = said.token()
     assert token is not None
@@ -53,7 +53,7 @@ def test_a_group_s_message_mentions_the_bot_only_if_line_says_so() -> None:
         changed(source=source, message=MESSAGE["message"] | {"mention": mentions})
     )
     assert isinstance(said, ChatMessageEvent)
-    assert (said.place.id, said.place.is_group, said.mentions_bot) == (GROUP, True, False)
+    assert (said.room.id, said.room.is_group, said.mentions_bot) == (GROUP, True, False)
     mentions["mentionees"][0]["isSelf"] = True
     said = parse_line_event(
         changed(source=source, message=MESSAGE["message"] | {"mention": mentions})

@@ -1,8 +1,9 @@
-"""Events of LINE's webhook, read into the words that all chat services share.
+"""Events of LINE, read into the words that all chat services share, and handled.
 
 Unknown kinds of events and unknown fields are passed over, as LINE's reference asks for.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -17,12 +18,22 @@ from opencrab.domain.chat.event import (
     ChatRoom,
 )
 from opencrab.domain.chat.people import LINE
+from opencrab.engine.chat.events import handle_chat_event
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.door.request import QueuedEvent
 
 MOST_CHARACTERS = 10_000
 """Characters of one message that are read; LINE lets people write as many."""
 
 _GROUPS = {"group": "groupId", "room": "roomId"}
 _ATTACHED = frozenset(Attached)
+
+
+def handle_received_event(runtime: Runtime, received: QueuedEvent) -> None:
+    """Let an agent answer a message, or an owner decide by a button, once."""
+    event = parse_line_event(json.loads(received.event.text))
+    if event is not None:
+        handle_chat_event(runtime, event)
 
 
 def parse_line_event(event: object) -> ChatEvent | None:
@@ -66,7 +77,7 @@ def _common(event: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("an event has a time")  # noqa: TRY004 - one error for all that is odd
     return {
         "id": event.get("webhookEventId"),
-        "place": ChatRoom(
+        "room": ChatRoom(
             kind=LINE, id=group_id or str(user_id or ""), is_group=group_id is not None
         ),
         "user_id": user_id,
