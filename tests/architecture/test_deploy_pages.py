@@ -27,8 +27,15 @@ DEAD_LETTERS = "how-to/redrive-dead-letters"
 LANGUAGES = (".md", ".ja.md")
 DOLLAR = 1_000_000
 SWITCHES = {
-    *("UsesDiscord", "UsesWebSocket", "UsesWorld"),
-    *("HasDiscord", "HasWebSocket", "HasReceiver", "HasDashboard"),
+    *("UsesDiscord", "UsesChannels", "TakesInteractions", "UsesWebSocket", "UsesWorld"),
+    *(
+        "HasDiscord",
+        "HasChannels",
+        "HasInteractions",
+        "HasWebSocket",
+        "HasReceiver",
+        "HasDashboard",
+    ),
 }
 """Conditions of what is off by default, in each of the templates."""
 

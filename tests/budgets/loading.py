@@ -34,6 +34,7 @@ _DEPLOYED = {
     "AWS_SECRET_ACCESS_KEY": "made-up",
     "POWERTOOLS_SERVICE_NAME": "opencrab",
     "OPENCRAB_DISCORD_PUBLIC_KEY": _PUBLIC_KEY,
+    "OPENCRAB_CHANNELS": "webhook",
     "OPENCRAB_AWS__STAGE": "dev",
     "OPENCRAB_AWS__TABLE": "opencrab",
     "OPENCRAB_AWS__BUCKET": "opencrab",
@@ -135,6 +136,7 @@ def server() -> Program:
 
 PROGRAMS: Mapping[str, Program] = {
     "discord_door": function("discord_gateway"),
+    "channel_door": function("channel_gateway"),
     "worker": function("agent_turn"),
     "rest": function("rest_gateway"),
     "authorizer": function("rest_authorizer"),

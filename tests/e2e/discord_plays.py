@@ -4,39 +4,22 @@ A play has a scene (who asks for what), a kind of trouble and the point at which
 every text is seen once; where it is not, or where nobody can know, its speech is marked.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.message import DeliveryState
-from opencrab.domain.errors import Unavailable
 from opencrab.domain.value import Language
 from tests.contract.homes import OpenHome
 from tests.crash.errand import scripts
 from tests.crash.outside import Reply
-from tests.crash.scheduling import Killed
 from tests.discord.fake import GUILD_ID, OWNER
-from tests.discord.faults import Delay, Drop, Fault, Limited, Status
+from tests.discord.faults import Fault
 from tests.discord.state import Message, Place
 from tests.e2e.discord_ends import LONG, End, Scene
-from tests.e2e.discord_house import DiscordHouse, Trouble
-
-HTTP: dict[str, Fault] = {
-    "drop": Drop("before"),
-    "lost": Drop("after"),
-    "down": Status(503, "before"),
-    "odd": Status(500, "after"),
-    "limited": Limited(2.0),
-    "blocked": Limited(30.0, via=False),
-    "slow": Delay(20, "after"),
-    "late": Delay(200, "before"),
-    "over": Delay(1_000, "before"),
-}
-"""What befalls one request to Discord."""
-
-AT_A_POINT = ("kill", "killed", "outage", "lost-answer", "wait", "overlap")
-"""What happens before or after one call of a port."""
+from tests.e2e.discord_house import DiscordHouse
+from tests.e2e.troubled_house import Trouble
+from tests.e2e.troubles import HTTP, trouble_at_point
 
 
 def _said(*texts: str) -> Reply:
@@ -101,20 +84,7 @@ class Stage:
             return self.play(scene, Trouble(), HTTP[kind], at)
         if kind == "again":
             return self.play(scene, Trouble(), again=True)
-        return self.play(scene, self._trouble(kind, at))
-
-    def _trouble(self, kind: str, at: int) -> Trouble:
-        house = self.house
-        happens: dict[str, tuple[Callable[[str], None], bool]] = {
-            "kill": (_kill, False),
-            "killed": (_kill, True),
-            "outage": (_outage, False),
-            "lost-answer": (_outage, True),
-            "wait": (lambda point: house.clock.advance(20), False),
-            "overlap": (lambda point: house.overlap(), True),
-        }
-        what, after = happens[kind]
-        return Trouble(at={at: what}, after=after)
+        return self.play(scene, trouble_at_point(self.house, kind, at))
 
     def play(
         self,
@@ -134,7 +104,7 @@ class Stage:
             house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT))
         if scene.name == "task":
             house.scripts.update(scripts(name))
-        house.bell.rings, house.handed, house.marked, house.problems = [], [], {}, []
+        house.begin_play()
         house.discord.api.complaints.clear()
         house.discord.api.faults.clear()
         house.trouble = trouble
@@ -155,14 +125,6 @@ class Stage:
         guild = "1300000000000000009" if guest else GUILD_ID
         place = Place(str(1_700_000_000_000_000_000 + self.plays), guild_id=guild, guest=guest)
         return self.house.discord.place(place)
-
-
-def _kill(point: str) -> None:
-    raise Killed(point)
-
-
-def _outage(point: str) -> None:
-    raise Unavailable(f"nothing comes back from {point}")
 
 
 def _decide(house: DiscordHouse, place: Place) -> None:

@@ -3,7 +3,6 @@
 `make soak` plays every trouble at every point; `make test` a share.
 """
 
-import random
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +12,8 @@ from opencrab.domain.conversation.message import Utterance
 from opencrab.ports.conversation.channel import DeliveryChannel
 from tests.contract.homes import HOMES
 from tests.e2e.discord_ends import Scene
-from tests.e2e.discord_plays import AT_A_POINT, HTTP, SCENES, Stage
+from tests.e2e.discord_plays import SCENES, Stage
+from tests.e2e.troubles import listed_plays
 from tests.soak import SOAK
 
 SHARE, LONG_SHARE = 20, 3
@@ -31,12 +31,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 def plays(stage: Stage, scene: Scene) -> list[tuple[str, int]]:
     """All plays of a scene, or a share of them."""
     points = len(stage.plain(scene))
-    listed = [(kind, at) for kind in AT_A_POINT for at in range(1, points + 1)]
-    listed += [(kind, at) for kind in HTTP for at in range(1, stage.requests[scene.name] + 1)]
-    if SOAK:
-        return listed
     share = LONG_SHARE if scene.command == "task" else SHARE
-    return random.Random(scene.name).sample(listed, share)  # noqa: S311
+    return listed_plays(scene.name, points, stage.requests[scene.name], share)
 
 
 @pytest.mark.timeout(7_200 if SOAK else 120)

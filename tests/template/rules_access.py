@@ -110,6 +110,9 @@ OPEN_ROUTES = {
     "POST /approve": "the answer to that page, proven by the same query",
     "POST /discord/interactions": "Discord has no key of ours; the function checks Discord's "
     "signature of the whole body before it reads a word of it",
+    "POST /webhooks/{name}": "a sender has no key of ours; the function checks its signature "
+    "of the whole body, or the secret that it brings",
+    "POST /channels/{kind}": "the same, of a chat service",
     "$connect": "browsers send no header with it; the function asks for a key or a ticket, and "
     "refuses the connection without",
     "$default": "of the WebSocket API: only what $connect let in has a connection to send on; of "

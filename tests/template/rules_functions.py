@@ -35,10 +35,11 @@ SAID_ALOUD = {
 """Variables whose names sound secret and whose values are not, with the reason."""
 
 NO_SETTINGS = {
+    "OPENCRAB_CHANNELS": "functions/channel_gateway",
     "OPENCRAB_DISCORD_API": "functions/discord_gateway",
     "OPENCRAB_DISCORD_PUBLIC_KEY": "functions/discord_gateway",
 }
-"""Variables of a function that loads no settings, as Discord waits for it; it reads them itself."""
+"""Variables of functions that load no settings, as senders wait for them; they read them."""
 
 _secret_name = re.compile(
     r"(?:^|_)(?:api_?key|credentials?|keys?|passw(?:or)?d|private|secrets?|token)(?:_|$)", re.I

@@ -102,7 +102,7 @@ def test_the_dashboard_is_json_whatever_is_on(templates: Templates) -> None:
     shown = {}
     for name, parameters in (
         ("plain", BOARD),
-        ("all", {**BOARD, "Discord": "on", "WebSocket": "on"}),
+        ("all", {**BOARD, "Discord": "on", "Channels": "webhook", "WebSocket": "on"}),
     ):
         stacks = evaluated(templates, ROOT, parameters)
         (dashboard,) = stacks.of("AWS::CloudWatch::Dashboard")
@@ -115,7 +115,7 @@ def test_the_dashboard_is_json_whatever_is_on(templates: Templates) -> None:
         ]
     extra = {name.removeprefix("opencrab-main-") for name in {*shown["all"]} - {*shown["plain"]}}
     assert extra == {
-        *("discord-gateway", "discord-interactions", "websocket-gateway"),
+        *("discord-gateway", "discord-interactions", "channel-gateway", "websocket-gateway"),
         "${data.InteractionsDeadQueue.QueueName}",
     }
 

@@ -11,7 +11,7 @@ gateways.local gateways.rest.conversation
 """
 _MODULES = """
 opencrab.bootstrap.consequences opencrab.bootstrap.data_upgrade opencrab.bootstrap.discord.bot
-opencrab.bootstrap.discord.channel opencrab.bootstrap.discord.worker opencrab.bootstrap.jobs
+opencrab.bootstrap.discord.channel opencrab.bootstrap.channels.interactions opencrab.bootstrap.jobs
 opencrab.bootstrap.llm opencrab.bootstrap.own_providers opencrab.bootstrap.prices
 opencrab.bootstrap.rules opencrab.bootstrap.vectors opencrab.bootstrap.websocket
 opencrab.bootstrap.world opencrab.gateways.rest.agents.agents opencrab.gateways.rest.app

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from opencrab.bootstrap.discord.worker import discord_worker_from_settings
+from opencrab.bootstrap.channels.interactions import handle_queued_interaction, has_interactions
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.aws.functions import LambdaLog, Worker
 from opencrab.gateways.discord.interactions.worker import handle_interaction
-from opencrab.gateways.local.consumer import Consumer
+from opencrab.gateways.local.consumer import Consumer, InteractionHandler, interactions_consumer
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
+from opencrab.settings import load_settings
 from tests.unit.gateways.discord.stage import Stage, staged
 from tests.unit.gateways.function import SERVICE, Call, own_log
 
@@ -75,12 +76,39 @@ def test_without_a_queue_of_interactions_none_are_handled(stage: Stage) -> None:
         assert function.run_interactions(event("x"), Call(), handle_interaction) == {
             "batchItemFailures": []
         }
-    assert discord_worker_from_settings(runtime) is None
+    assert interactions_consumer(runtime, InteractionHandler(handle_queued_interaction)) is None
 
 
 def test_the_local_process_handles_interactions_where_discord_is_on(stage: Stage) -> None:
-    assert discord_worker_from_settings(stage.runtime) is handle_interaction
-    assert discord_worker_from_settings(stage.replaced(discord=None)) is None
+    on = load_settings({"gateway.discord.enabled": True, "gateway.discord.token": "x"})
+    assert has_interactions(on, stage.runtime)
+    assert not has_interactions(load_settings({}), stage.runtime)
+    asked = json.dumps(stage.door.command("ask", agent="crab", text="元気?"))
+    delivery = Delivery(body=asked, group="g", receipt="r", count=1)
+    assert handle_queued_interaction(stage.runtime, delivery) is MessageOutcome.FINISHED
+    stage.works()
+    assert stage.said == ["はい、元気です。"]
+
+
+def test_a_queue_that_nobody_uses_is_not_asked_until_somebody_does(stage: Stage) -> None:
+    handled, queue = threading.Event(), stage.house.home.interactions
+    assert queue is not None
+
+    def handle(_runtime: Runtime, _delivery: Delivery) -> MessageOutcome:
+        handled.set()
+        return MessageOutcome.FINISHED
+
+    consumer = interactions_consumer(stage.runtime, InteractionHandler(handle, lambda: False))
+    assert consumer is not None
+    queue.send("a", group="g", deduplication="1")
+    consumer.wake()  # nothing runs before the start
+    consumer.start()
+    assert not handled.wait(0.2)
+    consumer.wake()
+    consumer.wake()
+    assert handled.wait(PATIENCE)
+    consumer.stop()
+    consumer.join()
 
 
 def test_the_log_of_a_private_message_that_breaks_does_not_repeat_it(

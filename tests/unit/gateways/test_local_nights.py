@@ -14,6 +14,7 @@ import pytest
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.engine.runtime import Runtime
+from opencrab.gateways.local.consumer import Consumer
 from opencrab.gateways.local.runner import FeedWatch, Runner
 from tests.contract.following import feed_of
 from tests.contract.homes import HOMES
@@ -66,7 +67,11 @@ def test_the_sweep_sends_agents_into_the_night_and_asks_for_prices_once(house: H
     for _ in range(3):
         once(runner)
     assert len(asked) == 1
-    nights = [each for each in runner._consumers if each._queue is house.runtime.home.nights]
+    nights = [
+        each
+        for each in runner._consumers
+        if isinstance(each, Consumer) and each._queue is house.runtime.home.nights
+    ]
     assert len(nights) == 1
     assert drain(house) == 1
     assert "3 turns, 3 of them evaluated" in told(house, "2026-01-05")

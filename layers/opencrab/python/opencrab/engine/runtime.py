@@ -28,6 +28,7 @@ from opencrab.ports.web import SearchEngine, Web
 from opencrab.ports.world import WorldLink
 
 if TYPE_CHECKING:
+    from opencrab.ports.conversation.chat_link import Chat
     from opencrab.ports.mcp import McpLink
     from opencrab.ports.models.directory import ProviderDirectory
 
@@ -103,9 +104,9 @@ class Runtime:
 
     `directory` and `secrets` serve people who read and set up providers; `search`, `skills` and the
     web serve actions. `discord` is Discord's API, `discord_files` where its files are fetched,
-    `community` its servers and members. `world` is the link to outside worlds and `mcp` to MCP
-    servers, if any, `answers` the watchers of words that are still arriving, `previews` the
-    channels that show them, by kind.
+    `community` its servers and members; `chats` are other chat services, by kind. `world` is the
+    link to outside worlds and `mcp` to MCP servers, if any, `answers` the watchers of words that
+    are still arriving, `previews` the channels that show them, by kind.
     `consequences` are the capabilities that react to turns, `jobs` the kinds of background turns;
     neither has a default, since a missing one would go unnoticed.
     """
@@ -129,6 +130,7 @@ class Runtime:
     community: Community = field(default_factory=Community)
     world: WorldLink | None = None
     mcp: "McpLink | None" = None
+    chats: Mapping[str, "Chat"] = field(default_factory=dict)
     answers: AnswerFeed = field(default_factory=NoWatchers)
     previews: Mapping[str, PreviewChannel] = field(default_factory=dict)
 

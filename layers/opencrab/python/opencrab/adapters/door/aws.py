@@ -1,4 +1,4 @@
-"""AWS in plain: Signature Version 4 and two calls, for the two functions that load no SDK.
+"""AWS in plain: Signature Version 4 and two calls, for the functions that load no SDK.
 
 An SDK finds credentials, endpoints and regions in many ways, and retries as it was told. Here the
 function's environment names them, and a call is made twice at most, within the time it is given.
@@ -17,7 +17,10 @@ from opencrab.domain.errors import Invalid, Unavailable
 
 SQS, DYNAMODB = "sqs", "dynamodb"
 
-_CONTENT = "application/x-amz-json-1.0"
+_CONTENT = "application/x-amz-json-1."
+_MINOR = {SQS: "0", DYNAMODB: "0"}
+"""The version of AWS's JSON protocol that a service speaks; others 1.1."""
+
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _FAILED = 500
 _OK = 200
@@ -40,7 +43,8 @@ class Signer(NamedTuple):
 
     def headers(self, host: str, target: str, body: bytes, epoch: float) -> dict[str, str]:
         """Return the signed headers of a POST to `/` at this time."""
-        told = {"content-type": _CONTENT, "host": host, "x-amz-target": target}
+        content = f"{_CONTENT}{_MINOR.get(self.service, '1')}"
+        told = {"content-type": content, "host": host, "x-amz-target": target}
         return self.sign("POST\n/\n", told, _hash(body), epoch)
 
     def sign(

@@ -253,8 +253,23 @@ def _runtime(
                 secrets=secrets,
             )
         ),
-        **vars(discord_of(configured, secrets, clock, home.facts, load=load)),
+        **_channels(configured, secrets, clock, home, load),
     )
+
+
+def _channels(
+    configured: "Settings",
+    secrets: Secrets,
+    clock: Clock,
+    home: Home,
+    load: "Callable[..., Settings]",
+) -> dict[str, Any]:
+    parts = vars(discord_of(configured, secrets, clock, home.facts, load=load))
+    if not configured.get("gateway.line.enabled"):
+        return parts
+    from opencrab.bootstrap.chat.parts import with_chat_services
+
+    return with_chat_services(parts, configured, secrets, clock, home.facts, load=load)
 
 
 def rules_on_aws(configured: "Settings") -> Rules:

@@ -57,16 +57,16 @@ def discord_of(
         return DiscordParts()
     tokens = StoredBotTokens(secrets, clock, load)
     api = str(configured.get("gateway.discord.api"))
-    discord = cast("Discord", _Later(lambda: _client(api, tokens, clock)))
-    channel = cast("DeliveryChannel", _Later(lambda: _channel(discord, facts, clock)))
-    previews = cast("PreviewChannel", _Later(lambda: _previews(discord, facts, clock)))
+    discord = cast("Discord", LaterPart(lambda: _client(api, tokens, clock)))
+    channel = cast("DeliveryChannel", LaterPart(lambda: _channel(discord, facts, clock)))
+    previews = cast("PreviewChannel", LaterPart(lambda: _previews(discord, facts, clock)))
     streams = bool(configured.get("gateway.discord.stream"))
     return DiscordParts(
         discord,
         _community(configured),
         {KIND: channel},
         {KIND: previews} if streams else {},
-        cast("FileSource", _Later(discord_files)),
+        cast("FileSource", LaterPart(discord_files)),
     )
 
 
@@ -115,7 +115,7 @@ class StoredBotTokens:
         return str(configured.get("gateway.discord.token")).strip()
 
 
-class _Later:
+class LaterPart:
     """A proxy that creates its object at the first use."""
 
     def __init__(self, make: Callable[[], Any]) -> None:

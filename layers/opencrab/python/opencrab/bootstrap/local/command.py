@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.cli.terminal.options import UpOptions
     from opencrab.gateways.local.backup_schedule import BackupSchedule
+    from opencrab.gateways.rest.http.polling import Watch
     from opencrab.ports.access.secrets import Secrets
+    from opencrab.ports.clock import Clock
+    from opencrab.ports.documents import Documents
     from opencrab.settings import Settings
 
 _PURGES_AN_HOUR, _PURGES_A_FLUSH = 60, 10
@@ -145,7 +148,6 @@ def _runtime(
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.actions import configured_actions
     from opencrab.bootstrap.consequences import configured_consequences
-    from opencrab.bootstrap.discord.channel import discord_of
     from opencrab.bootstrap.jobs import JOBS
     from opencrab.bootstrap.local.search import local_search
     from opencrab.bootstrap.rules import configured_engine_rules
@@ -178,8 +180,25 @@ def _runtime(
         consequences=configured_consequences(configured, local.load, secrets, background=True),
         jobs=JOBS,
         **vars(actions(configured, search, network.transport, home.facts)),
-        **vars(discord_of(configured, secrets, clock, home.facts, load=local.load)),
+        **_channels(local, configured, secrets, clock, home.facts),
     )
+
+
+def _channels(
+    local: "LocalSettings",
+    configured: "Settings",
+    secrets: "Secrets",
+    clock: "Clock",
+    facts: "Documents",
+) -> dict[str, Any]:
+    from opencrab.bootstrap.discord.channel import discord_of
+
+    parts = vars(discord_of(configured, secrets, clock, facts, load=local.load))
+    if not configured.get("gateway.line.enabled"):
+        return parts
+    from opencrab.bootstrap.chat.parts import with_chat_services
+
+    return with_chat_services(parts, configured, secrets, clock, facts, load=local.load)
 
 
 @dataclass(frozen=True)
@@ -234,43 +253,61 @@ def _serve(
 ) -> None:
     from opencrab.adapters.answer_hub import AnswerHub
     from opencrab.adapters.sqlite.access import SqliteFeed
-    from opencrab.bootstrap.discord.bot import discord_bot_from_settings, own_discord_door
-    from opencrab.bootstrap.discord.worker import discord_worker_from_settings
+    from opencrab.bootstrap.channels.interactions import interaction_handler
     from opencrab.bootstrap.local.parts import add_local_server_parts
     from opencrab.bootstrap.local.search import local_search_indexing
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
     from opencrab.bootstrap.prices import configured_nightly_price_update
     from opencrab.bootstrap.rules import configured_deleted_version_age
     from opencrab.gateways.local.index_follower import IndexFollower
-    from opencrab.gateways.local.machine import MachineReader
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
-    from opencrab.gateways.rest.app import create_rest_app
 
     watch = FeedWatch(feed := SqliteFeed(database))
     runtime = replace(runtime, answers=AnswerHub(watch.notify))
-    app = create_rest_app(
-        runtime,
-        watch=watch,
-        setup=setup,
-        machine=MachineReader(),
-        bot=discord_bot_from_settings(configured),
-        interactions=own_discord_door(configured, runtime),
-        instance=place.instance,
-    )
-    add_local_server_parts(app, configured, runtime, place.data, load)
+    app = _rest_app(runtime, configured, watch, setup=setup, instance=place.instance)
     runner = Runner(
         runtime,
         watch,
         _purging(runtime, database, configured_deleted_version_age(configured)),
         IndexFollower(feed, local_search_indexing(runtime), runtime.home.agents),
         workers=WORKERS,
-        interact=discord_worker_from_settings(runtime),
+        interact=interaction_handler(configured, runtime),
         price=configured_nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
-    stopping = partial(print_local_start_screen_line, "stopping", place.language)
-    ready, ports = partial(_announce, app, runtime, thinking, place), place.ports
-    runner.serve(app, host=place.host, ports=ports, ready=ready, stopping=stopping)
+    add_local_server_parts(
+        app, configured, runtime, place.data, load=load, wake=runner.take_interactions
+    )
+    runner.serve(
+        app,
+        host=place.host,
+        ports=place.ports,
+        ready=partial(_announce, app, runtime, thinking, place),
+        stopping=partial(print_local_start_screen_line, "stopping", place.language),
+    )
+
+
+def _rest_app(
+    runtime: "Runtime",
+    configured: "Settings",
+    watch: "Watch",
+    *,
+    setup: "Callable[[Language], dict[str, Any]]",
+    instance: str,
+) -> Any:
+    from opencrab.bootstrap.discord.bot import discord_bot_from_settings, own_discord_door
+    from opencrab.gateways.local.machine import MachineReader
+    from opencrab.gateways.rest.app import create_rest_app
+
+    return create_rest_app(
+        runtime,
+        watch=watch,
+        setup=setup,
+        machine=MachineReader(),
+        bot=discord_bot_from_settings(configured),
+        interactions=own_discord_door(configured, runtime),
+        instance=instance,
+    )
 
 
 def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:

@@ -16,9 +16,15 @@ def add_local_server_parts(
     configured: "Settings",
     runtime: "Runtime",
     data: Path,
+    *,
     load: "Callable[..., Settings]",
+    wake: "Callable[[], None]" = lambda: None,
 ) -> None:
-    """Add what only a server on the owner's computer has, and the page unless it is off."""
+    """Add what only a server on the owner's computer has, and the page unless it is off.
+
+    `wake` is called when a signed request was queued.
+    """
+    from opencrab.bootstrap.channels.interactions import offer_own_channel_door
     from opencrab.bootstrap.local.doctor import checks_of_running_local_server
     from opencrab.bootstrap.websocket import configured_local_websocket
     from opencrab.bootstrap.world import LaterWorldGate
@@ -34,6 +40,7 @@ def add_local_server_parts(
     offer_rest_app_settings(app, lambda: local_settings_in_effect(load, configured, runtime))
     offer_conversation_websocket(app, configured_local_websocket(configured, runtime))
     offer_world_connections(app, LaterWorldGate(runtime))
+    offer_own_channel_door(app, configured, runtime, load, wake=wake)
     offer_installation_machine_checks(
         app, checks_of_running_local_server(configured, data, runtime.clock)
     )

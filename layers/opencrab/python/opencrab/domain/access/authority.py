@@ -41,6 +41,9 @@ class Authority(StrEnum):
     PUBLIC = "public"
 
 
+CHAT_KINDS = ("line",)
+"""Chat services; each kind begins the principal ids of its people, such as `line-U0123…`."""
+
 _LEVELS = {
     Authority.OWNER: 2,
     Authority.SELF: 2,
@@ -101,3 +104,14 @@ def reading_clearance_of_authority(on_behalf_of: Authority) -> int:
 def does_authority_taint_reader(on_behalf_of: Authority) -> bool:
     """Check whether words of a sender with this authority taint the turn that reads them."""
     return on_behalf_of is Authority.PUBLIC or on_behalf_of is Authority.PEER
+
+
+def chat_principal_id(kind: str, user_id: str) -> str:
+    """Return the principal id of a user of a chat service."""
+    return f"{kind}-{user_id}"
+
+
+def is_chat_principal(principal_id: str) -> bool:
+    """Check whether a principal is a person of a chat service."""
+    kind, dash, _ = principal_id.partition("-")
+    return bool(dash) and kind in CHAT_KINDS

@@ -16,6 +16,7 @@ from opencrab.domain.configuration.rule import (
 _USES = ("thinking", "conversation", "analysis", "tool_calling", "creative", "embedding")
 _ADDRESS = {"pattern": r"(https?://\S+)?", "example": '"https://example.org/v1"'}
 _IDS = {"pattern": r"[0-9]{15,21}", "example": '["175928847299117063"]'}
+_LINE_IDS = {"pattern": r"U[0-9a-f]{32}", "example": '["U4af4980629a1b2c3d4e5f60718293a4b"]'}
 _MOST_USD = 1_000_000
 _LONGEST_CALL = 280
 _ALWAYS_ON = (True,)
@@ -148,6 +149,14 @@ _GATEWAYS: dict[str, SettingRule] = {
     "gateway.discord.role_ids": _texts(**_IDS),
     "gateway.discord.stream": _SWITCH,
     "gateway.discord.api": _text(**_ADDRESS),
+    "gateway.line.enabled": _SWITCH,
+    "gateway.line.channel_secret": _SECRET,
+    "gateway.line.access_token": _SECRET,
+    "gateway.line.agent": _text(),
+    "gateway.line.owner_ids": _texts(**_LINE_IDS),
+    "gateway.line.user_ids": _texts(**_LINE_IDS),
+    "gateway.line.groups": _text(choices=("mentioned", "off")),
+    "gateway.line.api": _text(**_ADDRESS),
     "gateway.websocket.enabled": _SWITCH,
     "gateway.websocket.origins": _texts(
         pattern=r"https?://[^/\s]+/?", example='["https://crab.example.org"]'

@@ -7,7 +7,12 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, TypedDict, Unpack
 
-from opencrab.domain.access.authority import Authority, Source, does_authority_taint_reader
+from opencrab.domain.access.authority import (
+    Authority,
+    Source,
+    does_authority_taint_reader,
+    is_chat_principal,
+)
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import (
     QUOTES,
@@ -124,7 +129,9 @@ def _message_traits(session: Session, profiles: Iterable[Profile]) -> frozenset[
 
 def _sender_hash(message: Message, trigger: Trigger, task: str | None) -> str:
     """Return a hash of the person who sends a message; "" if none did, or for a task."""
-    if trigger is not Trigger.MESSAGE or task is not None or message.source not in _PEOPLE:
+    if trigger is not Trigger.MESSAGE or task is not None:
+        return ""
+    if message.source not in _PEOPLE and not is_chat_principal(message.principal_id):
         return ""
     # One key may serve several people, such as a bridge: their names differ.
     sender = message.sender

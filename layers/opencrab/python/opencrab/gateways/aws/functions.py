@@ -177,11 +177,11 @@ class Worker:
         _context: Any,
         interact: Callable[[Runtime, Delivery], MessageOutcome],
     ) -> dict[str, Any]:
-        """Handle the Discord interactions of a batch with `interact`; none if Discord is off."""
+        """Handle the interactions of a batch with `interact`; none without their queue."""
         runtime, queue = self._runtime, self._runtime.home.interactions
         if queue is None:
             log.warning(
-                "Discord interactions dropped, their queue is not configured: count=%s",
+                "interactions dropped, their queue is not configured: count=%s",
                 len(event["Records"]),
             )
             return {"batchItemFailures": []}

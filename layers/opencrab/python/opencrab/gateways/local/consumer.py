@@ -1,11 +1,14 @@
-"""A consumer: a thread that gives the messages of one queue to a handler."""
+"""Consumers: threads that give the messages of one queue to a handler."""
 
 import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 log = logging.getLogger(__name__)
@@ -13,6 +16,9 @@ log = logging.getLogger(__name__)
 MAX_RECEIVES = 1_000
 _POLL_SECONDS = 1.0
 _RETRY_SECONDS = 2
+_INTERACTION_WORKERS = 4
+_INTERACTION_SECONDS = 120
+"""After a crash people wait for it, so it comes again sooner than a turn."""
 
 Handle = Callable[[Delivery], MessageOutcome]
 
@@ -121,3 +127,62 @@ class Consumer:
                     return
             else:
                 return
+
+
+class LateConsumer:
+    """A consumer that begins to ask its queue once somebody may have sent something to it."""
+
+    def __init__(self, consumer: Consumer, is_wanted: Callable[[], bool]) -> None:
+        self._consumer = consumer
+        self._is_wanted = is_wanted
+        self._lock = threading.Lock()
+        self._may, self._runs = False, False
+
+    def start(self) -> None:
+        """Start receiving messages if they are wanted already, else when they are."""
+        self._may = True
+        if self._is_wanted():
+            self.wake()
+
+    def wake(self) -> None:
+        """Start receiving messages now; does nothing before `start`, and nothing twice."""
+        with self._lock:
+            if self._may and not self._runs:
+                self._runs = True
+                self._consumer.start()
+
+    def stop(self) -> None:
+        """Receive no more messages; running handlers may finish their step."""
+        with self._lock:
+            self._may = False
+        self._consumer.stop()
+
+    def join(self) -> None:
+        """Wait until the running handlers have ended."""
+        if self._runs:
+            self._consumer.join()
+
+
+class InteractionHandler(NamedTuple):
+    """What handles the interactions queue, and whether anybody may have sent to it already."""
+
+    handle: Callable[[Runtime, Delivery], MessageOutcome]
+    is_wanted: Callable[[], bool] = lambda: True
+
+
+def interactions_consumer(
+    runtime: Runtime, interact: InteractionHandler | None
+) -> LateConsumer | None:
+    """Return the consumer of what gateways have queued; None without a queue or a handler."""
+    queue = runtime.home.interactions
+    if queue is None or interact is None:
+        return None
+    consumer = Consumer(
+        "interactions",
+        queue,
+        partial(interact.handle, runtime),
+        workers=_INTERACTION_WORKERS,
+        visibility=_INTERACTION_SECONDS,
+        private=True,
+    )
+    return LateConsumer(consumer, interact.is_wanted)

@@ -24,7 +24,12 @@ from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep, sweep_due_items
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Pace, is_turn_delivery_suspect, run_turn
-from opencrab.gateways.local.consumer import Consumer
+from opencrab.gateways.local.consumer import (
+    Consumer,
+    InteractionHandler,
+    LateConsumer,
+    interactions_consumer,
+)
 from opencrab.gateways.local.header_deadline import HeaderDeadlineProtocol
 from opencrab.gateways.local.index_follower import IndexFollower
 from opencrab.gateways.local.isolation import Isolation
@@ -40,9 +45,6 @@ _SWEEPS_AN_HOUR = 60
 _POLL_SECONDS = 1.0
 _RETRY_SECONDS = 2
 _BEAT_SECONDS = 60
-_INTERACTION_WORKERS = 4
-_INTERACTION_SECONDS = 120
-"""After a crash people wait for it, so it comes again sooner than a turn."""
 _NIGHT_SECONDS = 600
 _FRAME_BYTES = 65_536
 """Frames of a WebSocket that are larger are not even read."""
@@ -160,7 +162,9 @@ def _settles(entry: FeedEntry) -> bool:
 
 
 class Runner:
-    """OpenCrab in one process; `interact` handles interactions of Discord.
+    """OpenCrab in one process; `interact` handles what the interactions queue has.
+
+    Nobody asks that queue before somebody wants it at the start or `take_interactions` is called.
 
     `price` updates the models' prices once a night. `alive` is called every second; after a crash,
     the next process reads from it how long a turn had run.
@@ -174,7 +178,7 @@ class Runner:
         index: IndexFollower,
         *,
         workers: int,
-        interact: Callable[[Runtime, Delivery], MessageOutcome] | None = None,
+        interact: InteractionHandler | None = None,
         price: Callable[[Runtime], int] | None = None,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
@@ -190,7 +194,15 @@ class Runner:
         self._pace = Pace(
             stopping=self._stopping.is_set, between_steps=self._isolation.between_steps
         )
-        self._consumers = self._open_consumers(workers, interact)
+        self._consumers: list[Consumer | LateConsumer] = [*self._open_consumers(workers)]
+        self._interactions = interactions_consumer(runtime, interact)
+        if self._interactions is not None:
+            self._consumers.append(self._interactions)
+
+    def take_interactions(self) -> None:
+        """Ask the interactions queue from now on; repeats are harmless."""
+        if self._interactions is not None:
+            self._interactions.wake()
 
     def serve(
         self,
@@ -246,11 +258,9 @@ class Runner:
             consumer.join()
         self._index.join()
 
-    def _open_consumers(
-        self, workers: int, interact: Callable[[Runtime, Delivery], MessageOutcome] | None
-    ) -> list[Consumer]:
+    def _open_consumers(self, workers: int) -> list[Consumer]:
         home, visibility = self._runtime.home, self._runtime.rules.visibility_seconds
-        consumers = [
+        return [
             Consumer("turns", home.turns, self._turn, workers=workers, visibility=visibility),
             Consumer(
                 "deliveries", home.deliveries, self._deliver, workers=4, visibility=visibility
@@ -267,17 +277,6 @@ class Runner:
             ),
             Consumer("nights", home.nights, self._night, workers=1, visibility=_NIGHT_SECONDS),
         ]
-        if home.interactions is not None and interact is not None:
-            interactions = Consumer(
-                "interactions",
-                home.interactions,
-                partial(interact, self._runtime),
-                workers=_INTERACTION_WORKERS,
-                visibility=_INTERACTION_SECONDS,
-                private=True,
-            )
-            consumers.append(interactions)
-        return consumers
 
     def _turn(self, delivery: Delivery) -> MessageOutcome:
         outcome = self._carry(run_turn, delivery)

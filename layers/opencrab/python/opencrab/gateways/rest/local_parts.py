@@ -8,6 +8,7 @@ from fastapi import FastAPI
 if TYPE_CHECKING:
     from opencrab.engine.installation.findings import Look
     from opencrab.gateways.rest.conversation.websocket import Talk
+    from opencrab.gateways.rest.webhooks.door import AnswersRequests
     from opencrab.gateways.rest.world.connection import WorldEntrance
 
 
@@ -26,6 +27,11 @@ def offer_world_connections(app: FastAPI, gate: "WorldEntrance") -> None:
     """Let worlds connect to an application; otherwise none can."""
     app.state.worlds = gate
     app.state.world_connections = 0
+
+
+def offer_channel_door(app: FastAPI, answer: "AnswersRequests") -> None:
+    """Let an application take signed requests; otherwise it takes none."""
+    app.state.channel_door = answer
 
 
 def offer_installation_machine_checks(app: FastAPI, look: "Look") -> None:

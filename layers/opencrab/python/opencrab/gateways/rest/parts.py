@@ -215,7 +215,12 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/discord/messages",
         "/api/discord/reactions",
     ),
+    "chat.setup": ("/api/chats/{kind}",),
     "discord.interactions": ("/discord/interactions",),
+    "webhooks.door": (
+        "/webhooks/{name}",
+        "/channels/{kind}",
+    ),
     "world.binding": (
         "/api/agents/{agent_id}/world",
         "/api/agents/{agent_id}/world/policy",

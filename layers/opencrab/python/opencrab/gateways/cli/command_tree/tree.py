@@ -25,6 +25,7 @@ _ADMIN = (
         "Set up and check the Discord bot, and run the relay for ordinary messages.",
         table="discord.discord:COMMANDS",
     ),
+    CommandNode("line", "Check the setup of LINE.", table="chat.line:COMMANDS"),
     CommandNode("seed", "Create agents from presets.", table="agents.presets:COMMANDS"),
     CommandNode(
         "simulate",

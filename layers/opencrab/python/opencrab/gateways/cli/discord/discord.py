@@ -1,6 +1,6 @@
 """Commands that set Discord up: the bot's commands, its invitation, its doctor, who is where."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -72,18 +72,7 @@ def show_discord_invite_links(terminal: Terminal) -> None:
 @cli_command
 def check_discord_bot_setup(terminal: Terminal) -> None:
     """Check the bot's token, keys, endpoint and permissions, and say how to fix them."""
-    checks = terminal.client.get("discord")["checks"]
-    if terminal.options.json:
-        terminal.json(checks)
-    else:
-        for check in checks:
-            kind, _, which = check["name"].partition(" ")
-            name = f"{terminal.words.term(kind)} {which}".rstrip()
-            terminal.line(f"{_MARKS[check['state']]} {name}: {check['what']}")
-            if check["cure"]:
-                terminal.line(f"  → {check['cure']}")
-    if any(check["state"] == "problem" for check in checks):
-        raise typer.Exit(1)
+    print_setup_checks(terminal, terminal.client.get("discord")["checks"])
 
 
 @cli_command_with(_LISTS)
@@ -158,6 +147,21 @@ COMMANDS = {
     "agent": show_or_change_discord_presence,
     "relay": run_discord_relay_command,
 }
+
+
+def print_setup_checks(terminal: Terminal, checks: Sequence[Mapping[str, Any]]) -> None:
+    """Print the checks of a setup, each with its cure; exit with 1 if there is a problem."""
+    if terminal.options.json:
+        terminal.json(checks)
+    else:
+        for check in checks:
+            kind, _, which = check["name"].partition(" ")
+            name = f"{terminal.words.term(kind)} {which}".rstrip()
+            terminal.line(f"{_MARKS[check['state']]} {name}: {check['what']}")
+            if check["cure"]:
+                terminal.line(f"  → {check['cure']}")
+    if any(check["state"] == "problem" for check in checks):
+        raise typer.Exit(1)
 
 
 def _spots(channels: Ids, *, everything: bool) -> list[dict[str, Any]]:

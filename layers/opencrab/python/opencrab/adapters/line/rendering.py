@@ -1,0 +1,124 @@
+"""Rendering: an utterance as LINE's messages, which know no Markdown, five to a request."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from opencrab.domain.approvals.call_text import hash_shown_in_approval
+from opencrab.domain.conversation.message import Utterance
+from opencrab.domain.text.message_split import split_text_to_limit
+from opencrab.domain.value import Language
+from opencrab.ports.texts import Texts
+
+TEXT_UNITS = 5_000
+"""UTF-16 units of one text message (LINE's reference, "Text message")."""
+
+MESSAGES = 5
+"""Messages of one request."""
+
+Payload = Mapping[str, Any]
+
+_TEXTS = Texts(__file__)
+_FENCE = re.compile(r"^[ \t]*(```|~~~)")
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$")
+_BULLET = re.compile(r"^([ \t]*)[*+-][ \t]+")
+_LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\((https?://[^()\s]{1,1000})\)")
+_STRONG = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*(?![\w*])")
+_STRONG_IN_JAPANESE = re.compile(r"\*\*(?=\S)([^*\n]*[^\x00-\x7f][^*\n]*?)(?<=\S)\*\*")
+_CODE = re.compile(r"(`+[^`\n]+`+)")
+
+
+def line_requests_of_utterance(utterance: Utterance) -> tuple[tuple[Payload, ...], ...]:
+    """Return the messages of an utterance by request, in order; empty for an empty text.
+
+    The text of an approval stays as it is, since it is what its owner approves.
+    """
+    if utterance.approval is not None:
+        texts = split_text_to_limit(utterance.text, TEXT_UNITS)
+        messages = [*_text_messages(texts), _approval_buttons(utterance, len(texts))]
+    else:
+        shown = line_text_of_markdown(utterance.text)
+        messages = list(_text_messages(split_text_to_limit(shown, TEXT_UNITS)))
+    return tuple(
+        tuple(messages[place : place + MESSAGES]) for place in range(0, len(messages), MESSAGES)
+    )
+
+
+def line_text_message(text: str) -> Payload:
+    """Return a text as one message, which the caller keeps within TEXT_UNITS."""
+    return {"type": "text", "text": text}
+
+
+def line_text_of_markdown(text: str) -> str:
+    """Return Markdown as LINE should show it: without marks that would only be seen as such.
+
+    Code stays as it is, without the fences around it.
+    """
+    return "\n".join(_plain_lines(text))
+
+
+def _plain_lines(text: str) -> Iterator[str]:
+    fence = ""
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if found and not fence:
+            fence = found[1]
+        elif found and found[1] == fence and line.strip() == fence:
+            fence = ""
+        elif fence:
+            yield line
+        else:
+            yield _plain_line(line)
+
+
+def _plain_line(line: str) -> str:
+    heading = _HEADING.match(line)
+    if heading:
+        return f"■ {_plain_words(heading[1])}"
+    return _plain_words(_BULLET.sub(r"\1・", line))
+
+
+def _plain_words(line: str) -> str:
+    """Return a line without marks of emphasis and links, except in its code."""
+    parts = _CODE.split(line)
+    for place in range(0, len(parts), 2):
+        words = _LINK.sub(_spelled_link, parts[place])
+        words = _STRONG.sub(r"\1", words)
+        parts[place] = _STRONG_IN_JAPANESE.sub(r"\1", words)
+    return "".join(parts)
+
+
+def _spelled_link(found: re.Match[str]) -> str:
+    words, address = found[1], found[2]
+    return address if words == address else f"{words} ({address})"
+
+
+def _text_messages(texts: tuple[str, ...]) -> Iterator[Payload]:
+    return (line_text_message(each) for each in texts)
+
+
+def _approval_buttons(utterance: Utterance, before: int) -> Payload:
+    """Return the buttons of an approval: to approve it only if the whole call stands above them.
+
+    The hash in the button is that of the call that is shown.
+    """
+    name = f"oc:ap:{utterance.approval}"
+    shown = hash_shown_in_approval(utterance.text)
+    reject = _button("reject", f"{name}:n")
+    if shown and before < MESSAGES:
+        question = _in_all_languages("question", "\n")
+        actions = [_button("approve", f"{name}:y:{shown}"), reject]
+        template = {"type": "confirm", "text": question, "actions": actions}
+    else:
+        question = _in_all_languages("elsewhere", "\n")
+        template = {"type": "buttons", "text": question, "actions": [reject]}
+    return {"type": "template", "altText": question, "template": template}
+
+
+def _button(key: str, data: str) -> Payload:
+    label = _in_all_languages(key, " / ")
+    return {"type": "postback", "label": label, "data": data, "displayText": label}
+
+
+def _in_all_languages(key: str, between: str) -> str:
+    return between.join(_TEXTS[key][language] for language in (Language.JA, Language.EN))

@@ -1,0 +1,128 @@
+"""Chat services from the settings, beside Discord.
+
+No client is loaded, and no token is read, before the first use.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+from opencrab import settings
+from opencrab.bootstrap.discord.channel import LaterPart
+from opencrab.domain.chat.people import LINE, ChatPeople, GroupRule
+from opencrab.domain.errors import NeverSent, Refused, Unavailable
+from opencrab.ports.access.secrets import Secrets
+from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.channel import DeliveryChannel
+from opencrab.ports.conversation.chat_link import Chat, ChatLink
+from opencrab.ports.documents import Documents
+
+if TYPE_CHECKING:
+    from opencrab.adapters.line.client import LineClient
+    from opencrab.settings import Settings
+
+FRESH = timedelta(minutes=5)
+"""Time after which a secret is read again."""
+
+LINE_SECRET, LINE_TOKEN = "LINE_CHANNEL_SECRET", "LINE_CHANNEL_ACCESS_TOKEN"
+"""The names of LINE's secrets."""
+
+
+def with_chat_services(
+    parts: Mapping[str, Any],
+    configured: "Settings",
+    secrets: Secrets,
+    clock: Clock,
+    facts: Documents,
+    *,
+    load: Callable[..., "Settings"] = settings.load_settings,
+) -> dict[str, Any]:
+    """Return the parts of a `Runtime` with those of the chat services that are enabled."""
+    channels, chats = dict(parts["channels"]), dict[str, Chat]()
+    if configured.get("gateway.line.enabled"):
+        token = StoredChatSecret("gateway.line.access_token", LINE_TOKEN, secrets, clock, load)
+        api = str(configured.get("gateway.line.api"))
+        line = cast("LineClient", LaterPart(lambda: _line_client(api, token)))
+        channels[LINE] = cast("DeliveryChannel", LaterPart(lambda: _channel(line, facts, clock)))
+        service = cast("ChatLink", LaterPart(lambda: _service(line)))
+        chats[LINE] = Chat(_people(configured, LINE), service)
+    return {**parts, "channels": channels, "chats": chats}
+
+
+class StoredChatSecret:
+    """A secret of a chat service from the settings, kept for FRESH."""
+
+    def __init__(
+        self,
+        setting: str,
+        name: str,
+        secrets: Secrets,
+        clock: Clock,
+        load: Callable[..., "Settings"] = settings.load_settings,
+    ) -> None:
+        self._setting = setting
+        self._name = name
+        self._secrets = secrets
+        self._clock = clock
+        self._load = load
+        self._known: tuple[str, datetime] | None = None
+
+    def token(self) -> str:
+        """Return the secret; raises Refused without one, NeverSent if it cannot be read now."""
+        now = self._clock.now()
+        if self._known is None or now >= self._known[1]:
+            self._known = self._read(), now + FRESH
+        return self._known[0]
+
+    def forget(self) -> None:
+        """Drop the secret, so that the next call reads the store again."""
+        self._known = None
+        self._secrets.forget()
+
+    def _read(self) -> str:
+        try:
+            configured = self._load({}, secret=self._secrets.get)
+        except Unavailable as error:
+            raise NeverSent(error.message, cure=error.cure) from None
+        found = str(configured.get(self._setting)).strip()
+        if found and found.isascii() and found.isprintable() and " " not in found:
+            return found
+        what = "is malformed" if found else "is not set"
+        service = self._setting.split(".")[1]
+        raise Refused(
+            f"{service} is enabled, but {self._name} {what}",
+            cure=f"store {self._name}, and see `opencrab admin {service} doctor`",
+        )
+
+
+def _people(configured: "Settings", kind: str) -> ChatPeople:
+    def listed(name: str) -> tuple[str, ...]:
+        return tuple(map(str, configured.get(f"gateway.{kind}.{name}") or ()))
+
+    return ChatPeople(
+        agent=str(configured.get(f"gateway.{kind}.agent")),
+        owner_ids=listed("owner_ids"),
+        user_ids=listed("user_ids"),
+        groups=GroupRule(str(configured.get(f"gateway.{kind}.groups"))),
+    )
+
+
+def _line_client(api: str, token: StoredChatSecret) -> "LineClient":
+    from opencrab.adapters.address import BaseUrlRules
+    from opencrab.adapters.line.client import LineClient
+    from opencrab.adapters.providers.transport.httpx_transport import new_client
+
+    checked = BaseUrlRules("LINE", "gateway.line.api").validate(api)
+    return LineClient(new_client, checked, token)
+
+
+def _channel(line: "LineClient", facts: Documents, clock: Clock) -> DeliveryChannel:
+    from opencrab.adapters.line.channel import LineChannel
+
+    return LineChannel(line, facts, clock)
+
+
+def _service(line: "LineClient") -> ChatLink:
+    from opencrab.adapters.line.link import LineLink
+
+    return LineLink(line)

@@ -1,0 +1,71 @@
+"""The setup check of a chat service: reads every setting that matters, and says what to click.
+
+It changes nothing. The service is asked who we are, and calls our webhook as it does with events.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
+from opencrab.domain.value import Language
+from opencrab.engine.chat.messages import agent_of_chat
+from opencrab.engine.discord.diagnosis import Check, DiagnosisResult
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.conversation.chat_link import Chat, ChatCheck
+from opencrab.ports.texts import Texts
+
+_WHAT = Texts(__file__, "what")
+_CURES = Texts(__file__, "cure")
+
+_SECRETS: Mapping[str, str] = {"line": "LINE_CHANNEL_SECRET"}
+"""The secret by which each service signs its requests."""
+
+
+def chat_setup_checks(runtime: Runtime, kind: str, language: Language) -> tuple[Check, ...]:
+    """Return all checks of a service's setup, in the order in which to fix them."""
+    chat = runtime.chats.get(kind)
+    if chat is None:
+        return (_check(kind, ChatCheck(name=kind, state="problem", key="off"), language),)
+    return tuple(_check(kind, each, language) for each in _checks(runtime, kind, chat))
+
+
+def _checks(runtime: Runtime, kind: str, chat: Chat) -> Iterator[ChatCheck]:
+    yield _of_secret(runtime, _SECRETS[kind])
+    try:
+        yield from chat.link.checks()
+    except OpenCrabError as error:
+        yield ChatCheck(
+            name="token", state="problem", key="token_wrong", facts={"why": error.message}
+        )
+    yield _of_agent(runtime, chat)
+    has_owner = bool(chat.people.owner_ids)
+    state, key = ("ok", "owners") if has_owner else ("warning", "owners_none")
+    yield ChatCheck(name="owners", state=state, key=key)
+
+
+def _of_secret(runtime: Runtime, name: str) -> ChatCheck:
+    """Check that the secret is there, without showing it."""
+    facts = {"secret": name}
+    try:
+        found = None if runtime.secrets is None else runtime.secrets.get(name)
+    except (Unavailable, Refused) as error:
+        facts["why"] = error.message
+        return ChatCheck(name="secret", state="problem", key="secret_unread", facts=facts)
+    state, key = ("ok", "secret") if found else ("problem", "secret_none")
+    return ChatCheck(name="secret", state=state, key=key, facts=facts)
+
+
+def _of_agent(runtime: Runtime, chat: Chat) -> ChatCheck:
+    profile = agent_of_chat(runtime, chat)
+    if profile is not None:
+        facts = {"name": profile.agent.name}
+        return ChatCheck(name="agent", state="ok", key="agent", facts=facts)
+    wanted = chat.people.agent
+    key = "agent_unknown" if wanted else "agent_none"
+    return ChatCheck(name="agent", state="problem", key=key, facts={"wanted": wanted})
+
+
+def _check(kind: str, found: ChatCheck, language: Language) -> Check:
+    facts = {**found.facts, "setting": f"gateway.{kind}", "door": f"/channels/{kind}"}
+    cure = _CURES[found.key][language].format(**facts) if found.key in _CURES else ""
+    what = _WHAT[found.key][language].format(**facts)
+    return Check(name=found.name, state=DiagnosisResult(found.state), what=what, cure=cure)

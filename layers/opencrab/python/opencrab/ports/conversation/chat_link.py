@@ -1,0 +1,46 @@
+"""Chat services, as far as people are named and answered at once on them, and setups checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from opencrab.domain.chat.event import ChatEvent, ChatRoom
+from opencrab.domain.chat.people import ChatPeople
+from opencrab.domain.value import Value
+
+
+class ChatCheck(Value):
+    """A fact of a service's setup: its key in the texts of the doctor, and what fills them in.
+
+    `state` is `ok`, `warning` or `problem`.
+    """
+
+    name: str
+    state: str
+    key: str
+    facts: Mapping[str, Any] = {}
+
+
+class ChatLink(Protocol):
+    """Calls to one chat service; each is one HTTP request.
+
+    All raise Unavailable (retry later; it may have been done), NeverSent (certainly not done),
+    NotFound, Refused (token, permission or quota), Invalid (with the service's words).
+    """
+
+    def name_of_user(self, room: ChatRoom, user_id: str) -> str | None:
+        """Return the name that a user shows in a place, None if the service does not tell it."""
+
+    def answer_event(self, event: ChatEvent, text: str) -> None:
+        """Tell the person behind an event something at once, by its reply token."""
+
+    def checks(self) -> tuple[ChatCheck, ...]:
+        """Ask the service who we are and how it is set up, in the order in which to fix it."""
+
+
+@dataclass(frozen=True)
+class Chat:
+    """One chat service of an installation: its people, and its calls."""
+
+    people: ChatPeople
+    link: ChatLink = field(repr=False)

@@ -1,0 +1,90 @@
+"""A house beside a LINE of our own: people write there, and the real handlers answer.
+
+Calls of LINE's API and of the door are points, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from opencrab.adapters.line.channel import LineChannel
+from opencrab.adapters.line.client import LineClient
+from opencrab.adapters.line.link import LineLink
+from opencrab.bootstrap.channels.interactions import handle_queued_interaction
+from opencrab.bootstrap.channels.own_door import build_channel_door
+from opencrab.domain.chat.people import LINE, ChatPeople
+from opencrab.engine.runtime import Rules
+from opencrab.gateways.door.line import SECRET as SECRET_NAME
+from opencrab.gateways.door.request import SignedRequest
+from opencrab.ports.conversation.chat_link import Chat, ChatLink
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
+from tests.contract.homes import OpenHome
+from tests.crash.errand import RICH
+from tests.crash.scheduling import Killed
+from tests.e2e.troubled_house import Pointed, TroubledHouse
+from tests.line.fake import OWNER, SECRET, TOKEN, FakeLine
+
+_REDELIVERIES, _BETWEEN = 3, 60
+"""How often LINE sends a request again that was not answered with 200, and after which seconds."""
+
+
+class OneLineToken:
+    """The channel access token."""
+
+    def token(self) -> str:
+        """There is only one."""
+        return TOKEN
+
+    def forget(self) -> None:
+        """It never changes."""
+
+
+class LineHouse(TroubledHouse):
+    """A house with an owner and strangers on LINE; `people` says who answers whom."""
+
+    def __init__(self, opens: OpenHome, folder: Path, rules: Rules = RICH) -> None:
+        super().__init__(opens, folder, rules)
+        self.people = ChatPeople(owner_ids=(OWNER,))
+        self.line = FakeLine(self.clock, self._at_the_door)
+        self.begin()
+
+    def begin(self) -> None:
+        """A new process; what an earlier one knew is forgotten."""
+        super().begin()
+        client = LineClient(self.line.connect, "https://line.test", OneLineToken())
+        api = cast(LineClient, Pointed(client, "line", self))
+        channel = self.spoil(LineChannel(api, self.runtime.home.facts, self.clock))
+        service = cast(ChatLink, LineLink(api))
+        self.runtime = replace(
+            self.runtime,
+            channels={**self.runtime.channels, LINE: channel},
+            chats={LINE: Chat(self.people, service)},
+        )
+        secrets = {SECRET_NAME: SECRET}
+        self.door = build_channel_door(self.runtime, {LINE}, secrets.get, lambda: None)
+
+    def name_agent(self, agent_id: str) -> None:
+        """Let this agent answer on LINE."""
+        self.people = self.people.replaced(agent=agent_id)
+        self.begin()
+
+    def interact(self, delivery: Delivery) -> MessageOutcome:
+        return handle_queued_interaction(self.runtime, delivery)
+
+    def hear(self, status: int) -> None:
+        """Let LINE send its newest request again while it is not taken."""
+        for _ in range(_REDELIVERIES):
+            if status == 200:
+                return
+            self.clock.advance(_BETWEEN)
+            status = self.line.send_again()
+        self.problems.append("LINE gave up")
+
+    def _at_the_door(self, headers: Mapping[str, str], body: bytes) -> int:
+        now = self.clock.now().timestamp()
+        try:
+            return self.door.answer(SignedRequest(LINE, "", headers, body, now)).status
+        except Killed:
+            self.begin()
+            return 500

@@ -1,0 +1,202 @@
+"""Plays: what people do on LINE while something goes wrong, and what they see in the end.
+
+At last every text is seen once; where it is not, or where nobody can know, its speech is marked.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from opencrab.adapters.line.channel import RETRY_KEY_KNOWN
+from opencrab.domain.approvals.policy import ApprovalPolicy
+from opencrab.domain.chat.event import TOKEN_SURE
+from opencrab.domain.conversation.message import DeliveryState, Utterance
+from opencrab.domain.value import Language
+from tests.contract.homes import OpenHome
+from tests.crash.outside import Reply
+from tests.discord.faults import Fault
+from tests.e2e.line_house import LineHouse
+from tests.e2e.troubled_house import Trouble
+from tests.e2e.troubles import HTTP, trouble_at_point
+
+LONG = "\n\n".join(
+    f"{n}. " + " ".join(f"Crab {n}-{m} lives deep in the sea." for m in range(150))
+    for n in range(7)
+)
+_TWO = Reply(
+    calls=(
+        ("send_speech", {"content": "ひとつ", "more": True}),
+        ("send_speech", {"content": "ふたつ", "more": False}),
+    )
+)
+
+
+@dataclass(frozen=True)
+class LineScene:
+    """What is asked of the agent, how it answers, and what is seen of that, in order."""
+
+    name: str
+    replies: tuple[Reply, ...]
+    texts: tuple[str, ...]
+    rings: int = 0
+    group: bool = False
+    late: bool = False
+
+
+LINE_SCENES = (
+    LineScene("ask", (Reply(text="元気です。"),), ("元気です。",)),
+    LineScene("late", (Reply(text="遅れました。"),), ("遅れました。",), late=True),
+    LineScene("long", (Reply(text=LONG),), (LONG,)),
+    LineScene("two", (_TWO,), ("ひとつ", "ふたつ"), group=True),
+    LineScene(
+        "button",
+        (Reply(calls=(("ring_bell", {"tone": "ding"}),)), Reply(text="鳴らしました")),
+        ("鳴らしました",),
+        rings=1,
+    ),
+)
+
+
+@dataclass
+class LineStage:
+    """One installation for many plays; each has a person, or a group, and an agent of its own."""
+
+    opens: OpenHome
+    folder: Path
+    plays: int = 0
+    marked: int = 0
+
+    def __post_init__(self) -> None:
+        self.house = LineHouse(self.opens, self.folder)
+        self.house.line.quota = None
+        self.requests: dict[str, int] = {}
+
+    def plain(self, scene: LineScene) -> list[str]:
+        """Play a scene in which nothing happens; answers its points."""
+        before = len(self.house.line.log)
+        assert self.play(scene, Trouble()) == []
+        self.requests[scene.name] = len(self.house.line.log) - before
+        return list(self.house.trouble.seen)
+
+    def perform(self, scene: LineScene, kind: str, at: int) -> list[str]:
+        """Play a scene with one trouble; answers what is wrong in the end."""
+        if kind in HTTP:
+            return self.play(scene, Trouble(), HTTP[kind], at)
+        if kind == "again":
+            return self.play(scene, Trouble(), again=True)
+        return self.play(scene, trouble_at_point(self.house, kind, at))
+
+    def play(
+        self,
+        scene: LineScene,
+        trouble: Trouble,
+        fault: Fault | None = None,
+        at: int = 0,
+        *,
+        again: bool = False,
+    ) -> list[str]:
+        """Play a scene to its end."""
+        house, self.plays = self.house, self.plays + 1
+        asker = f"U{self.plays:032x}"
+        place = f"C{self.plays:032x}" if scene.group else asker
+        name = f"kani-{self.plays}"
+        house.people = house.people.replaced(owner_ids=(asker,))
+        agent = house.agent(name, scene.replies, Language.JA)
+        if scene.name == "button":
+            house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT))
+        house.begin_play()
+        house.name_agent(name)
+        house.line.complaints.clear()
+        house.line.faults.clear()
+        house.trouble = trouble
+        if fault is not None:
+            house.line.faults.plan("", fault, skip=at - 1)
+        began = house.clock.now()
+        group = place if scene.group else None
+        house.hear(house.line.says(f"{name}、元気?", asker, group=group))
+        if again:
+            house.line.send_again()
+        if scene.late:
+            house.clock.advance(70)
+        house.rest()
+        if scene.name == "button":
+            self._decide(asker)
+        if again:
+            house.again()
+            house.rest()
+        self.marked += DeliveryState.INDETERMINATE in house.states()
+        return list(LineEnd(house, scene, place, began).wrong())
+
+    def _decide(self, owner: str) -> None:
+        """The owner approves, and tries again when nothing seems to happen."""
+        house = self.house
+        for _ in range(3):
+            shown = house.line.shown.get(owner, [])
+            decided = any("承認しました" in each.text for each in shown)
+            if decided or not any(each.buttons for each in shown):
+                return
+            house.hear(house.line.press("承認", owner))
+            house.rest()
+
+
+@dataclass
+class LineEnd:
+    """A scene that is over, and what is held against it."""
+
+    house: LineHouse
+    scene: LineScene
+    place: str
+    began: datetime
+
+    def wrong(self) -> Iterator[str]:
+        """Everything that should not be so."""
+        yield from self.house.problems
+        yield from self.house.line.complaints
+        yield from self._of_texts()
+        yield from self._of_states()
+
+    @property
+    def speech(self) -> list[Utterance]:
+        """What was said in this place, or was to be."""
+        found = self.house.utterances()
+        return [each for each in found if self.place in each.channel.address]
+
+    @property
+    def marked(self) -> list[Utterance]:
+        """Speech of which nobody can know whether it was seen."""
+        return [each for each in self.speech if each.state is DeliveryState.INDETERMINATE]
+
+    def _of_texts(self) -> Iterator[str]:
+        seen = self.house.line.texts(self.place)
+        words = "".join("".join(seen).split())
+        for text in self.scene.texts:
+            wanted = "".join(text.split())
+            times = words.count(wanted)
+            if times > 1 or (text is LONG and len(set(seen)) != len(seen)):
+                yield f"twice: {text[:20]}"
+            is_excused = any(text == each.text or each.approval for each in self.marked)
+            if not times and not is_excused:
+                yield f"lost: {text[:20]} {[each.state for each in self.speech]}"
+
+    def _of_states(self) -> Iterator[str]:
+        for each in self.speech:
+            if not each.state.is_end:
+                yield f"unfinished: {each.state}"
+            if each.state is DeliveryState.FAILED:
+                yield f"failed: {each.error}"
+        for each in self.marked:
+            if self._is_harmless(each):
+                yield f"marked in vain: {each!r}"
+        if len(self.house.bell.rings) > self.scene.rings:
+            yield f"rang {len(self.house.bell.rings)} times"
+
+    def _is_harmless(self, utterance: Utterance) -> bool:
+        """Whether a repeat would have been: a token works once, a retry key counts once."""
+        since, now = utterance.since, utterance.updated_at
+        if since is None:
+            return False
+        if not utterance.opens or utterance.piece:
+            return now - since < RETRY_KEY_KNOWN
+        ends = self.began + TOKEN_SURE
+        return since >= ends or now < ends
