@@ -7,6 +7,7 @@ import pytest
 from opencrab.actions import GROUPS
 from opencrab.domain.errors import Invalid, NoRoom, OpenCrabError
 from opencrab.domain.value import Language
+from opencrab.engine.bundle.writer import BUNDLE_MEMBERS, MANIFEST
 from tests.docs.reference import cli, configuration, environment, errors, events, metrics, rest
 from tests.docs.reference.pages import COMMAND, FOLDER, PAGES, files
 from tests.docs.reference.section import Section, entries
@@ -30,8 +31,8 @@ def kept(name: str, language: Language) -> str:
     return (FOLDER / f"{name}{ending}").read_text(encoding="utf-8")
 
 
-WRITTEN = {"stack-parameters.md", "stack-parameters.ja.md"}
-"""Pages written by hand, which another test holds against the template."""
+WRITTEN = {"stack-parameters.md", "stack-parameters.ja.md", "bundle.md", "bundle.ja.md"}
+"""Pages written by hand, which other tests hold against the template and the code."""
 
 
 def test_the_pages_are_what_the_code_says() -> None:
@@ -39,6 +40,12 @@ def test_the_pages_are_what_the_code_says() -> None:
     made = files()
     assert {name for name in made if made[name] != stored.get(name)} == set(), f"run `{COMMAND}`"
     assert stored.keys() - WRITTEN == made.keys()
+
+
+@LANGUAGES
+def test_every_member_of_a_bundle_is_there(language: Language) -> None:
+    page = kept("bundle", language)
+    assert [name for name in (MANIFEST, *BUNDLE_MEMBERS) if f"`{name}`" not in page] == []
 
 
 @LANGUAGES

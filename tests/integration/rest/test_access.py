@@ -22,6 +22,11 @@ BODIES = {
     "POST /agents/{agent_id}/whatif": {"aliases": {"fast": "scripted:rules"}},
     "POST /agents/{agent_id}/events": {"type": "x", "source": "x"},
     "POST /agents": {"name": "x"},
+    "POST /agent-imports": {
+        "agent": {"name": "x", "soul": {"persona_name": "x"}, "identity": {"name": "x"}},
+        "bundle": "0" * 64,
+    },
+    "POST /agent-imports/{import_id}/finish": {"parts": 0, "files": 0},
     "PUT /agents/{agent_id}": {"name": "x"},
     "PATCH /agents/{agent_id}": {},
     "PUT /agents/{agent_id}/soul": {"persona_name": "x"},

@@ -56,3 +56,5 @@ def test_what_hides_in_a_card_is_taken_out_and_one_without_a_name_is_refused(
     agent = shared.made("/presets/card", card)["agent"]
     assert (agent["name"], agent["soul"]["custom_traits"]) == ("ab c", {"Description": "xy"})
     problem(shared.call("POST", "/presets/card", {"data": {"name": " "}}), 422, "name")
+    hidden = shared.made("/presets/card", {"name": "x", "description": "a\x00b"})["agent"]
+    assert "ab" in hidden["soul"]["custom_traits"].values()

@@ -66,6 +66,7 @@ def agent_from_character_card(
 
 def _fill_placeholders(text: str, names: Mapping[str, Any]) -> str:
     """Replace the places of a card where the names of the character and the person belong."""
-    shown = (c for c in text.replace("\r\n", "\n") if c == "\n" or not hidden_text_in_name(c))
+    kept = text.replace("\r\n", "\n").replace("\x00", "")
+    shown = (c for c in kept if c == "\n" or not hidden_text_in_name(c))
     found = "".join(shown).strip()
     return _PLACEHOLDER.sub(lambda at: names[(at[1] or at[2]).lower()], found)

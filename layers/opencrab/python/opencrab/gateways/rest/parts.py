@@ -52,6 +52,16 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/agents/{agent_id}/memory/export",
         "/api/agents/{agent_id}/memory/import",
     ),
+    "bundle.exports": ("/api/agents/{agent_id}/bundle",),
+    "bundle.imports": (
+        "/api/agent-imports",
+        "/api/agent-imports/{import_id}",
+        "/api/agent-imports/{import_id}/finish",
+    ),
+    "bundle.import_parts": (
+        "/api/agent-imports/{import_id}/parts/{number}",
+        "/api/agent-imports/{import_id}/files/{path:path}",
+    ),
     "memory.search": ("/api/agents/{agent_id}/memory/search",),
     "memory.logs": (
         "/api/agents/{agent_id}/memory/sessions",

@@ -6,6 +6,7 @@ Everything is validated before anything is written; a second import changes noth
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
@@ -34,10 +35,10 @@ from opencrab.domain.value import Value
 from opencrab.engine.memory.archive.export import KINDS, memory_archive_member
 from opencrab.engine.memory.archive.file import MemoryArchive, describe_memory_archive_error
 from opencrab.engine.memory.archive.ids import IdMap
+from opencrab.engine.memory.archive.room import require_belief_room, require_memory_room
 from opencrab.engine.memory.beliefs_and_peers import rebuild_salient_memory_beliefs
 from opencrab.engine.memory.records import (
     count_memories_added,
-    memory_count,
     memory_index_rewrite_mark,
     stored_memory_state_of_agent,
 )
@@ -45,7 +46,6 @@ from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_pages
 
 TAKEN_KINDS = (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE, BELIEF, PEER)
 
@@ -59,6 +59,13 @@ _OF_TRUST = {
     *("interactions", "successes", "last_at", "last_session"),
 }
 """The fields that an untrusted archive does not decide."""
+
+
+class MemoryRows(Protocol):
+    """Rows of a memory, by the names that the members of an archive have."""
+
+    def rows(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the rows of a member with their line numbers."""
 
 
 @dataclass
@@ -86,13 +93,18 @@ def restore_memory_archive(
     and TooLarge, before anything is written.
     """
     home.agents.get(agent_id)
+    return restore_memory_rows(home, clock, agent_id, MemoryArchive(content), trusted=trusted)
+
+
+def restore_memory_rows(
+    home: Home, clock: Clock, agent_id: str, archive: MemoryRows, *, trusted: bool
+) -> RestoreCounts:
+    """Import rows as `restore_memory_archive` does, also for an agent that is not there yet."""
     report = RestoreCounts()
-    read = _read_archive_facts(
-        home, clock, agent_id, MemoryArchive(content), report, trusted=trusted
-    )
-    _require_room(home.facts, agent_id, sum(kind == MEMORY for kind, _ in read))
+    read = _read_archive_facts(home, clock, agent_id, archive, report, trusted=trusted)
+    require_memory_room(home.facts, agent_id, sum(kind == MEMORY for kind, _ in read))
     for each, most in ((BELIEF, BELIEFS), (PEER, PEERS)):
-        _require_inner_room(home.facts, agent_id, read, each, most)
+        require_belief_room(home.facts, agent_id, read, each, most)
     core, plain = list[Document](), list[tuple[str, Document]]()
     for kind, fact in read:
         if kind == MEMORY and _is_core(fact):
@@ -114,7 +126,7 @@ def _read_archive_facts(
     home: Home,
     clock: Clock,
     agent_id: str,
-    archive: MemoryArchive,
+    archive: MemoryRows,
     report: RestoreCounts,
     *,
     trusted: bool,
@@ -198,7 +210,7 @@ class _Places:
         return self._known[session_id]
 
 
-def _values(archive: MemoryArchive, kind: str) -> Iterator[tuple[Value, str]]:
+def _values(archive: MemoryRows, kind: str) -> Iterator[tuple[Value, str]]:
     name = memory_archive_member(kind)
     for count, (number, row) in enumerate(archive.rows(name), 1):
         if count > MEMORIES:
@@ -290,33 +302,6 @@ def _require_id(agent_id: str, kind: str, value: Value, fact_id: str) -> None:
             field="archive",
             cure="correct the ID and import again",
         ) from None
-
-
-def _require_room(facts: Documents, agent_id: str, memories: int) -> None:
-    kept = memory_count(facts, agent_id).kept
-    if kept + memories > MEMORIES:
-        raise TooLarge(
-            f"{kept} memories are stored and {memories} are in the archive; the limit is "
-            f"{MEMORIES}",
-            field="archive",
-            cure="delete unused ones here, or remove them from the archive",
-        )
-
-
-def _require_inner_room(
-    facts: Documents, agent_id: str, read: list[tuple[str, Document]], kind: str, most: int
-) -> None:
-    new = {fact.id for each, fact in read if each == kind}
-    if not new:
-        return
-    kept = {fact.id for fact in all_pages(facts, agent_id, kind)}
-    if len(kept | new) > most:
-        raise TooLarge(
-            f"{len(kept)} of kind {kind} are stored, {len(new - kept)} more are in the archive; "
-            f"the limit is {most}",
-            field="archive",
-            cure="remove unused ones here or from the archive",
-        )
 
 
 def _is_core(fact: Document) -> bool:

@@ -77,6 +77,8 @@ _TREE = (
                 "evaluate-persona", runs="agents.persona_evaluation:evaluate_agent_persona"
             ),
             CommandNode("export", runs="insight.export:export_insight_state"),
+            CommandNode("bundle", runs="bundle.bundle:bundle_agent"),
+            CommandNode("import", runs="bundle.bundle:import_agent"),
         ),
         section=_DAILY,
     ),

@@ -30,10 +30,8 @@ def export_memory(
     force: Force = False,
 ) -> None:
     """Export an agent's memory as a zip file."""
-    from opencrab.gateways.cli.memory.archive_file import (
-        new_file_for_terminal,
-        write_memory_archive,
-    )
+    from opencrab.gateways.cli.memory.archive_file import write_memory_archive
+    from opencrab.gateways.cli.terminal.files import new_file_for_terminal
 
     found = agent_named_on_terminal(terminal, agent)
     target = file or Path(f"{found['id']}-memory.zip")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.memory import archive, search
+from opencrab.gateways.cli.memory import adoption, archive, search
 from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, period_of_memory_search
 from opencrab.gateways.cli.terminal.arguments import (
     SESSIONS,
@@ -168,6 +168,7 @@ COMMANDS = {
     "list": list_memories,
     "show": show_memory,
     "add": add_memory,
+    "adopt": adoption.adopt_memories,
     "forget": forget_in_memory,
     "export": archive.export_memory,
     "import": archive.import_memory,

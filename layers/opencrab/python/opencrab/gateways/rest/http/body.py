@@ -23,7 +23,7 @@ FILE_BYTES = 5 << 20
 BODY_SECONDS = 30.0
 
 _OF_CLIENTS = ("/v1/chat/completions", "/v1/responses")
-_FILE_PLACES = ("/workspace", "/memory/import", "/uploads", *_OF_CLIENTS)
+_FILE_PLACES = ("/workspace", "/memory/import", "/agent-imports/", "/uploads", *_OF_CLIENTS)
 
 _WITH_BODY = {"POST", "PUT", "PATCH"}
 

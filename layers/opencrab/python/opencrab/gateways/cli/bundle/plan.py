@@ -1,0 +1,99 @@
+"""The plan of an import: what becomes what, and what is lost."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from opencrab.domain.bundle.contents import DOCUMENTS, FILE
+from opencrab.engine.bundle.rows import TRUSTED_KINDS
+from opencrab.gateways.cli.bundle.sending import OpenBundle, check_bundle_settings
+from opencrab.gateways.cli.terminal.terminal import Terminal
+
+_SESSION = "session"
+_KINDS = {
+    "mind": "bundle_kind_mind",
+    "memory": "bundle_kind_memory",
+    "experience": "bundle_kind_experience",
+    "impression": "bundle_kind_impression",
+    "node": "bundle_kind_node",
+    "edge": "bundle_kind_edge",
+    "belief": "bundle_kind_belief",
+    "peer": "bundle_kind_peer",
+    "working": "bundle_kind_working",
+    "skill": "bundle_kind_skill",
+    "goal": "bundle_kind_goal",
+    "plan": "bundle_kind_plan",
+    "goal_order": "bundle_kind_goal_order",
+    "schedule": "bundle_kind_schedule",
+    "file": "bundle_kind_file",
+    "session": "bundle_kind_session",
+}
+_NOTES = {
+    "model_not_here": "bundle_note_model_not_here",
+    "policy_not_here": "bundle_note_policy_not_here",
+    "settings_of_strangers": "bundle_note_settings_of_strangers",
+}
+_LEFT_OUT = {
+    "people": "bundle_left_people",
+    "retired": "bundle_left_retired",
+    "attached_folder": "bundle_left_attached_folder",
+    "too_large": "bundle_left_too_large",
+}
+_UNTRUSTED = {
+    "skill": "bundle_becomes_quarantined",
+    "schedule": "bundle_becomes_off",
+    **dict.fromkeys(TRUSTED_KINDS, "bundle_becomes_nothing"),
+}
+
+
+def plan_bundle_import(
+    terminal: Terminal, bundle: OpenBundle, *, name: str, trusted: bool
+) -> dict[str, Any]:
+    """Return what an import of a bundle would do; the server is asked, nothing is written."""
+    counts = Counter(bundle.reader.check())
+    rows = [
+        {"kind": kind, "count": counts[kind], "becomes": _becomes(kind, trusted=trusted)}
+        for kind in (*DOCUMENTS, FILE, _SESSION)
+        if counts[kind]
+    ]
+    manifest = bundle.reader.manifest
+    return {
+        "name": name,
+        "source": manifest.source,
+        "trusted": trusted,
+        "rows": rows,
+        "notes": check_bundle_settings(terminal, bundle, name=name, trusted=trusted),
+        "left_out": [each.model_dump() for each in manifest.left_out],
+    }
+
+
+def draw_import_plan(terminal: Terminal, plan: dict[str, Any]) -> None:
+    """Draw a plan: a table of what becomes what, then what does not come along."""
+    words = terminal.words
+    rows = [
+        (words(_KINDS[each["kind"]]), each["count"], words(each["becomes"]))
+        for each in plan["rows"]
+    ]
+    if rows:
+        terminal.table(("kind", "count", "becomes"), rows)
+    for note in plan["notes"]:
+        terminal.print_sentence(_NOTES[note])
+    draw_left_out(terminal, plan["left_out"])
+
+
+def draw_left_out(terminal: Terminal, left_out: Iterable[dict[str, Any]]) -> None:
+    """Say what is not in a bundle, and why; a reason of a newer release as it is."""
+    for each in left_out:
+        sentence = _LEFT_OUT.get(each["why"])
+        if sentence is None:
+            terminal.line(f"{each['what']}: {each['why']} ({each['count']})")
+        else:
+            terminal.print_sentence(sentence, **each)
+
+
+def _becomes(kind: str, *, trusted: bool) -> str:
+    if kind == _SESSION:
+        return "bundle_becomes_file"
+    if trusted:
+        return "bundle_becomes_same"
+    return _UNTRUSTED.get(kind, "bundle_becomes_untrusted")

@@ -1,0 +1,82 @@
+"""Writes an agent that a server exports to a bundle on this computer."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+from opencrab.domain.bundle.contents import FILE, LEFT_OUT
+from opencrab.domain.errors import Conflict
+from opencrab.engine.bundle.limits import BUNDLE_FILE_BYTES
+from opencrab.engine.bundle.writer import SESSIONS, BundleWriter
+from opencrab.gateways.cli.terminal.files import new_file_for_terminal
+from opencrab.gateways.cli.terminal.terminal import Terminal
+
+_NO_TIME = datetime(1980, 1, 1, tzinfo=UTC)
+"""What a bundle says where no clock is known: a zip's first day."""
+
+BUNDLE_SPOOL = partial(SpooledTemporaryFile[bytes], 1 << 20)
+"""Opens what holds rows until the end: memory first, then a temporary file."""
+
+
+def write_bundle_file(
+    terminal: Terminal, agent_id: str, target: Path, *, people: bool, sessions: bool, replace: bool
+) -> dict[str, Any]:
+    """Write the bundle, complete or not at all; return its size, rows and what it leaves out.
+
+    Raises Invalid and Conflict for the file, and Conflict for a file of the agent that changes
+    again and again meanwhile.
+    """
+    now = terminal.options.now
+    at = now() if now else _NO_TIME
+    with new_file_for_terminal(terminal, target, replace=replace) as opened:
+        with BundleWriter(opened, at=at, agent_id=agent_id, spool=BUNDLE_SPOOL) as bundle:
+            for row in _rows(terminal, ("agents", agent_id, "bundle"), people=people):
+                _add(terminal, agent_id, bundle, row)
+            if sessions:
+                for row in _rows(terminal, ("agents", agent_id, "memory", "export")):
+                    if row["kind"] in {"session", "line"}:
+                        bundle.add_row(SESSIONS, json.dumps(row, ensure_ascii=False))
+        size = opened.tell()
+    manifest = bundle.manifest
+    left = [each.model_dump() for each in manifest.left_out]
+    return {"file": str(target), "size": size, "rows": manifest.rows, "left_out": left}
+
+
+def _add(terminal: Terminal, agent_id: str, bundle: BundleWriter, row: dict[str, Any]) -> None:
+    kind, value = row["kind"], row["value"]
+    if kind == LEFT_OUT:
+        bundle.leave_out(value["what"], value["why"])
+        return
+    if kind == FILE:
+        path = value["path"]
+        if value["size"] > BUNDLE_FILE_BYTES:
+            bundle.leave_out(path, "too_large")
+            return
+        content, is_same = _content(terminal, agent_id, path, value["sha256"])
+        # Another content than the one that was listed is taken as foreign.
+        fresh = {"size": len(content), "sha256": bundle.add_content(content)}
+        value |= fresh if is_same else fresh | {"clean": False}
+    bundle.add_row(kind, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _content(terminal: Terminal, agent_id: str, path: str, sha256: str) -> tuple[bytes, bool]:
+    content, _ = terminal.client.download("agents", agent_id, "workspace", *path.split("/"))
+    if len(content) > BUNDLE_FILE_BYTES:
+        raise Conflict(
+            terminal.words("bundle_file_grows", path=path), cure=terminal.words("try_again")
+        )
+    return content, hashlib.sha256(content).hexdigest() == sha256
+
+
+def _rows(terminal: Terminal, parts: tuple[str, ...], **query: object) -> Iterator[dict[str, Any]]:
+    place: str | None = None
+    while True:
+        text, place = terminal.client.json_lines(*parts, after=place, **query)
+        if not text:
+            return
+        yield from map(json.loads, filter(None, text.split("\n")))

@@ -1,0 +1,111 @@
+"""An agent moves from SQLite to AWS and back, and is the same."""
+
+from pathlib import Path
+
+from tests.integration.bundle.moving import Place, members
+
+
+def test_an_agent_that_moves_to_aws_and_back_makes_the_same_bundle(
+    here: Place, rowan: str, there: Place, tmp_path: Path
+) -> None:
+    first, second, third = (tmp_path / f"{name}.zip" for name in ("first", "second", "third"))
+    here.run("agents", "bundle", "Rowan", "--to", first, "--people")
+    there.run("agents", "import", first, "--trust")
+    there.run("agents", "bundle", "Rowan", "--to", second, "--people")
+    assert members(second) == members(first)
+    here.run("agents", "import", second, "--trust", "--as", "Rowan II")
+    here.run("agents", "bundle", "Rowan II", "--to", third, "--people")
+    again, before = members(third), members(first)
+    assert again.pop("agent.jsonl") == before.pop("agent.jsonl").replace(
+        b'"name":"Rowan",', b'"name":"Rowan II",', 1
+    )
+    again.pop("manifest.json"), before.pop("manifest.json")
+    assert again == before
+
+
+def test_a_bundle_holds_no_place_no_key_and_nobody_elses_words_unless_asked(
+    here: Place, rowan: str, tmp_path: Path
+) -> None:
+    alone, known = tmp_path / "alone.zip", tmp_path / "known.zip"
+    said = here.run("agents", "bundle", "Rowan", "--to", alone)
+    assert "left out: 1 of the kind memory" in said.out
+    assert "left out: 1 of the kind impression" in said.out
+    here.run("agents", "bundle", "Rowan", "--to", known, "--people")
+    for bundle, has_people in ((alone, False), (known, True)):
+        content = b"".join(members(bundle).values()).decode("utf-8", "replace")
+        assert ("太郎さんは水曜に来る" in content) is has_people
+        for secret in (here.house.owner, here.house.chat, '"s9"', '"t1"', rowan):
+            assert secret not in content
+
+
+def test_conversations_come_along_as_files_to_read(
+    here: Place, rowan: str, there: Place, tmp_path: Path
+) -> None:
+    session = here.house.session(rowan)
+    here.house.say(session, "来月、京都に引っ越します。")
+    bundle = tmp_path / "b.zip"
+    here.run("agents", "bundle", "Rowan", "--to", bundle, "--sessions")
+    made = there.run("--json", "agents", "import", bundle, "--trust").json
+    path = f"imported/sessions/{session}.md"
+    info, content = there.home.files.read(made["id"], path)
+    assert "来月、京都に引っ越します。" in content.decode()
+    assert not info.clean
+    assert there.home.sessions.page(after=None, limit=10) == ()
+
+
+def test_a_strangers_bundle_does_nothing_unasked(
+    here: Place, rowan: str, there: Place, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "b.zip"
+    here.run("agents", "bundle", "Rowan", "--to", bundle, "--people")
+    planned = there.run("agents", "import", bundle, "--dry-run")
+    assert "left out (--trust takes it in)" in planned.out
+    assert there.agents() == []
+    assert there.house.got("/agent-imports") == {"items": []}
+    made = there.run("--json", "agents", "import", bundle).json
+    agent, stored = there.home.agents.get(made["id"]), there.stored(made["id"])
+    assert (agent.agent.policy, agent.agent.heartbeat.enabled) == ("guarded", False)
+    assert (agent.mind.core, agent.mind.skills) == ((), ())
+    assert not {"goal", "plan", "goal_order"} & stored.keys()
+    for kind in ("memory", "experience", "impression", "node", "belief", "peer", "working"):
+        assert all(body["tainted"] for body in stored[kind].values()), kind
+    assert {body["status"] for body in stored["skill"].values()} == {"quarantined"}
+    assert [body["enabled"] for body in stored["schedule"].values()] == [False]
+    assert not [info for info in there.home.files.list(made["id"]) if info.clean]
+
+
+def test_what_came_is_found_by_search_and_runs_on(
+    here: Place, rowan: str, there: Place, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "b.zip"
+    here.run("agents", "bundle", "Rowan", "--to", bundle)
+    made = there.run("--json", "agents", "import", bundle, "--trust").json
+    agent = there.home.agents.get(made["id"])
+    assert [each.content for each in agent.mind.core] == ["蟹は横に歩く。"]
+    assert [each.name for each in agent.mind.skills] == ["prune-roses"]
+    (schedule,) = there.house.got(f"/agents/{made['id']}/schedules")["items"]
+    assert schedule["next_at"]
+    (due,) = there.home.facts.page(made["id"], "schedule")
+    assert due.due_at is not None
+    (goal,) = there.house.got(f"/agents/{made['id']}/goals")["items"]
+    assert goal["name"] == "Keep the roses alive"
+
+
+def test_untrusted_memories_count_once_their_owner_adopts_them(
+    here: Place, rowan: str, there: Place, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "b.zip"
+    here.run("agents", "bundle", "Rowan", "--to", bundle)
+    made = there.run("--json", "agents", "import", bundle).json
+    place = f"/agents/{made['id']}/memory/curated"
+    (web,) = (each for each in there.house.got(place)["items"] if "sun" in each["content"])
+    there.run("memory", "adopt", web["id"], "--agent", "Rowan", code=2)
+    there.run("memory", "adopt", web["id"], "--agent", "Rowan", "--yes")
+    tainted = [each["tainted"] for each in there.house.got(place)["items"]]
+    assert sorted(tainted) == [False, True, True]
+    said = there.run("--json", "memory", "adopt", "--agent", "Rowan", "--yes").json
+    assert len(said["adopted"]) == 2
+    assert not any(each["tainted"] for each in there.house.got(place)["items"])
+    again = there.program.run("memory", "adopt", "--agent", "Rowan")
+    assert again.code != 0
+    assert "no untrusted memory" in again.err
