@@ -181,6 +181,11 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/mcp/servers/{server}/tools/{tool}",
     ),
     "mcp.endpoint": ("/mcp",),
+    "a2a.card": (
+        "/.well-known/agent-card.json",
+        "/a2a/{agent}/.well-known/agent-card.json",
+    ),
+    "a2a.endpoint": ("/a2a/{agent}",),
     "models.models": (
         "/api/llm/models",
         "/api/llm/prices",
@@ -246,3 +251,6 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/sign-in/codes",
     ),
 }
+
+PARTS_OF_PROTOCOLS: Mapping[str, tuple[str, ...]] = {"a2a": ("a2a.card", "a2a.endpoint")}
+"""Parts that an application has only if the settings turn their protocol on."""
