@@ -6,6 +6,7 @@ package registry carries: what it demands of the JSON-RPC binding was written an
 
 import base64
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
