@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Only prepares: the other targets do this themselves when they need it.
-setup: .venv/.dev .venv-llama/.model .venv-sdk/.ready .venv-a2a/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready .node-mcp/.ready ## Install everything for development
+setup: .venv/.dev .venv-llama/.model .venv-sdk/.ready .venv-a2a/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready .node-mcp/.ready .node-ag-ui/.ready ## Install everything for development
 
 # Replaces its shell, so that signals reach OpenCrab itself.
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
@@ -214,6 +214,9 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 
 .node-mcp/.ready: tests/interop/node/package-lock.json
 	$(call install_node,.node-mcp,$<,MCP servers)
+
+.node-ag-ui/.ready: tests/interop/node_ag_ui/package-lock.json
+	$(call install_node,.node-ag-ui,$<,AG-UI)
 
 .venv-lock/.ready: requirements/uv.txt
 	$(call install,.venv-lock,$<)

@@ -173,6 +173,7 @@ def _rest_answer(
     from opencrab.gateways.rest.app import (
         create_rest_app,
         offer_a2a_to_rest_app,
+        offer_ag_ui_to_rest_app,
         offer_rest_app_settings,
         withhold_page_from_rest_app,
     )
@@ -200,6 +201,8 @@ def _rest_answer(
     offer_rest_app_settings(app, lambda: deployed_settings_in_effect(own))
     if configured.get("gateway.a2a.enabled"):
         offer_a2a_to_rest_app(app, str(configured.get("gateway.a2a.agent")))
+    if configured.get("gateway.ag_ui.enabled"):
+        offer_ag_ui_to_rest_app(app)
     if not configured.get("dashboard.enabled"):
         withhold_page_from_rest_app(app)
     return http_request_handler(app)

@@ -24,6 +24,7 @@ def add_local_server_parts(
     from opencrab.bootstrap.world import LaterWorldGate
     from opencrab.gateways.rest.app import (
         offer_a2a_to_rest_app,
+        offer_ag_ui_to_rest_app,
         offer_rest_app_settings,
         withhold_page_from_rest_app,
     )
@@ -37,6 +38,8 @@ def add_local_server_parts(
         withhold_page_from_rest_app(app)
     if configured.get("gateway.a2a.enabled"):
         offer_a2a_to_rest_app(app, str(configured.get("gateway.a2a.agent")))
+    if configured.get("gateway.ag_ui.enabled"):
+        offer_ag_ui_to_rest_app(app)
     offer_rest_app_settings(app, lambda: local_settings_in_effect(load, configured, runtime))
     offer_conversation_websocket(app, configured_local_websocket(configured, runtime))
     offer_world_connections(app, LaterWorldGate(runtime))

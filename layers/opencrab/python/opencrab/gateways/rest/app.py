@@ -230,6 +230,11 @@ def offer_a2a_to_rest_app(app: FastAPI, agent: str) -> None:
     app.router.routes.append(_lazy_parts(PARTS_OF_PROTOCOLS["a2a"]))
 
 
+def offer_ag_ui_to_rest_app(app: FastAPI) -> None:
+    """Let clients of AG-UI use an application."""
+    app.router.routes.append(_lazy_parts(PARTS_OF_PROTOCOLS["ag_ui"]))
+
+
 def build_rest_routes() -> FastAPI:
     """Return all routes and their error handlers, without an installation: what documents need."""
     app = _application()

@@ -186,6 +186,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/a2a/{agent}/.well-known/agent-card.json",
     ),
     "a2a.endpoint": ("/a2a/{agent}",),
+    "ag_ui.endpoint": ("/ag-ui/{agent}",),
     "models.models": (
         "/api/llm/models",
         "/api/llm/prices",
@@ -252,5 +253,8 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 
-PARTS_OF_PROTOCOLS: Mapping[str, tuple[str, ...]] = {"a2a": ("a2a.card", "a2a.endpoint")}
+PARTS_OF_PROTOCOLS: Mapping[str, tuple[str, ...]] = {
+    "a2a": ("a2a.card", "a2a.endpoint"),
+    "ag_ui": ("ag_ui.endpoint",),
+}
 """Parts that an application has only if the settings turn their protocol on."""

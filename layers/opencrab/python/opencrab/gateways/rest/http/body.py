@@ -22,7 +22,7 @@ JSON_BYTES = 1 << 20
 FILE_BYTES = 5 << 20
 BODY_SECONDS = 30.0
 
-_OF_CLIENTS = ("/v1/chat/completions", "/v1/responses", "/a2a/")
+_OF_CLIENTS = ("/v1/chat/completions", "/v1/responses", "/a2a/", "/ag-ui/")
 _FILE_PLACES = ("/workspace", "/memory/import", "/uploads", *_OF_CLIENTS)
 
 _WITH_BODY = {"POST", "PUT", "PATCH"}
