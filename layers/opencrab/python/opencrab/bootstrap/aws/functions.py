@@ -172,6 +172,8 @@ def _rest_answer(
     from opencrab.bootstrap.discord.bot import discord_bot_from_settings
     from opencrab.gateways.rest.app import (
         create_rest_app,
+        offer_a2a_to_rest_app,
+        offer_ag_ui_to_rest_app,
         offer_rest_app_settings,
         withhold_page_from_rest_app,
     )
@@ -197,6 +199,10 @@ def _rest_answer(
         bot=discord_bot_from_settings(configured),
     )
     offer_rest_app_settings(app, lambda: deployed_settings_in_effect(own))
+    if configured.get("gateway.a2a.enabled"):
+        offer_a2a_to_rest_app(app, str(configured.get("gateway.a2a.agent")))
+    if configured.get("gateway.ag_ui.enabled"):
+        offer_ag_ui_to_rest_app(app)
     if not configured.get("dashboard.enabled"):
         withhold_page_from_rest_app(app)
     return http_request_handler(app)

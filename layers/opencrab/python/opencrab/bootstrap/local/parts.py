@@ -20,7 +20,8 @@ def add_local_server_parts(
     load: "Callable[..., Settings]",
     wake: "Callable[[], None]" = lambda: None,
 ) -> None:
-    """Add what only a server on the owner's computer has, and the page unless it is off.
+    """Add what only a server on the owner's computer has, the page unless it is off, and
+    protocols that are on.
 
     `wake` is called when a signed request was queued.
     """
@@ -28,7 +29,12 @@ def add_local_server_parts(
     from opencrab.bootstrap.local.doctor import checks_of_running_local_server
     from opencrab.bootstrap.websocket import configured_local_websocket
     from opencrab.bootstrap.world import LaterWorldGate
-    from opencrab.gateways.rest.app import offer_rest_app_settings, withhold_page_from_rest_app
+    from opencrab.gateways.rest.app import (
+        offer_a2a_to_rest_app,
+        offer_ag_ui_to_rest_app,
+        offer_rest_app_settings,
+        withhold_page_from_rest_app,
+    )
     from opencrab.gateways.rest.local_parts import (
         offer_conversation_websocket,
         offer_installation_machine_checks,
@@ -37,6 +43,10 @@ def add_local_server_parts(
 
     if not configured.get("dashboard.enabled"):
         withhold_page_from_rest_app(app)
+    if configured.get("gateway.a2a.enabled"):
+        offer_a2a_to_rest_app(app, str(configured.get("gateway.a2a.agent")))
+    if configured.get("gateway.ag_ui.enabled"):
+        offer_ag_ui_to_rest_app(app)
     offer_rest_app_settings(app, lambda: local_settings_in_effect(load, configured, runtime))
     offer_conversation_websocket(app, configured_local_websocket(configured, runtime))
     offer_world_connections(app, LaterWorldGate(runtime))

@@ -161,6 +161,9 @@ _GATEWAYS: dict[str, SettingRule] = {
     "gateway.websocket.origins": _texts(
         pattern=r"https?://[^/\s]+/?", example='["https://crab.example.org"]'
     ),
+    "gateway.a2a.enabled": _SWITCH,
+    "gateway.a2a.agent": _text(),
+    "gateway.ag_ui.enabled": _SWITCH,
     "gateway.cli.enabled": _unchangeable(SettingKind.SWITCH, "cli", *_ALWAYS_ON),
     "dashboard.enabled": _SWITCH,
     "dashboard.port": _whole(0, 65_535),

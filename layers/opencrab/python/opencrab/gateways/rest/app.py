@@ -5,7 +5,7 @@ expected.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from fastapi import FastAPI, Request, Response
@@ -37,14 +37,17 @@ from opencrab.gateways.rest.http.body import (
 from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.lazy_route import LazyParts
 from opencrab.gateways.rest.http.polling import Watch
-from opencrab.gateways.rest.parts import PARTS
+from opencrab.gateways.rest.parts import PARTS, PARTS_OF_PROTOCOLS
 
 if TYPE_CHECKING:
     from opencrab.ports.installation.configuration import SettingView
 
 log = logging.getLogger(__name__)
 
-_KEYLESS_PATHS = OPEN_PATHS | {discord_door.PATH}
+_KEYLESS_PATHS = OPEN_PATHS | {discord_door.PATH, PARTS["a2a.card"][0]}
+_OF_CLIENTS = ("/v1/", "/a2a/")
+"""How paths begin whose errors have the form of a protocol."""
+
 PAGES = frozenset(
     [
         "agents",
@@ -75,12 +78,8 @@ class RequestGate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if scope["path"].startswith("/v1/"):
-            from opencrab.gateways.rest.openai.errors import (  # noqa: PLC0415 - seldom needed
-                OpenAiErrors,
-            )
-
-            send = OpenAiErrors(send).send
+        if scope["path"].startswith(_OF_CLIENTS):
+            send = _in_form_of_clients(scope, send)
         answering = _Answering(send)
         try:
             await self._pass(scope, receive, answering.send)
@@ -113,6 +112,21 @@ class RequestGate:
             await problem.http_problem(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+
+def _in_form_of_clients(scope: Scope, send: Send) -> Send:
+    """Return a `send` that gives errors the form of the protocol of a path, if it is on."""
+    if scope["path"].startswith("/v1/"):
+        from opencrab.gateways.rest.openai.errors import (  # noqa: PLC0415 - seldom needed
+            OpenAiErrors,
+        )
+
+        return OpenAiErrors(send).send
+    if scope["method"] == "POST" and scope["app"].state.a2a is not None:
+        from opencrab.gateways.rest.a2a.errors import A2aErrors  # noqa: PLC0415 - seldom needed
+
+        return A2aErrors(send).send
+    return send
 
 
 def _accepts_page(scope: Scope) -> bool:
@@ -193,13 +207,15 @@ def create_rest_app(
         instance: Proves to clients that this process serves its data folder; None without one.
     """
     app = _application()
-    app.router.routes.append(_lazy_parts())
+    optional = {part for parts in PARTS_OF_PROTOCOLS.values() for part in parts}
+    app.router.routes.append(_lazy_parts(PARTS.keys() - optional))
     application = bot or BotApplication()
     app.state.rest = RestContext(
         runtime, watch, setup, longest_seconds, machine, application, instance
     )
     app.state.interactions = interactions
     app.state.serves_page = True
+    app.state.a2a = None
     app.add_middleware(RequestGate, runtime=runtime)
     return app
 
@@ -214,15 +230,26 @@ def withhold_page_from_rest_app(app: FastAPI) -> None:
     app.state.serves_page = False
 
 
+def offer_a2a_to_rest_app(app: FastAPI, agent: str) -> None:
+    """Let clients of A2A use an application; `agent` is the id or name of the default one."""
+    app.state.a2a = agent
+    app.router.routes.append(_lazy_parts(PARTS_OF_PROTOCOLS["a2a"]))
+
+
+def offer_ag_ui_to_rest_app(app: FastAPI) -> None:
+    """Let clients of AG-UI use an application."""
+    app.router.routes.append(_lazy_parts(PARTS_OF_PROTOCOLS["ag_ui"]))
+
+
 def build_rest_routes() -> FastAPI:
     """Return all routes and their error handlers, without an installation: what documents need."""
     app = _application()
-    app.router.routes.extend(_lazy_parts().routes())
+    app.router.routes.extend(_lazy_parts(PARTS).routes())
     return app
 
 
-def _lazy_parts() -> LazyParts:
-    return LazyParts(__package__, PARTS)
+def _lazy_parts(names: Collection[str]) -> LazyParts:
+    return LazyParts(__package__, {name: PARTS[name] for name in PARTS if name in names})
 
 
 def _application() -> FastAPI:

@@ -191,6 +191,12 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/mcp/servers/{server}/tools/{tool}",
     ),
     "mcp.endpoint": ("/mcp",),
+    "a2a.card": (
+        "/.well-known/agent-card.json",
+        "/a2a/{agent}/.well-known/agent-card.json",
+    ),
+    "a2a.endpoint": ("/a2a/{agent}",),
+    "ag_ui.endpoint": ("/ag-ui/{agent}",),
     "models.models": (
         "/api/llm/models",
         "/api/llm/prices",
@@ -261,3 +267,9 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/sign-in/codes",
     ),
 }
+
+PARTS_OF_PROTOCOLS: Mapping[str, tuple[str, ...]] = {
+    "a2a": ("a2a.card", "a2a.endpoint"),
+    "ag_ui": ("ag_ui.endpoint",),
+}
+"""Parts that an application has only if the settings turn their protocol on."""

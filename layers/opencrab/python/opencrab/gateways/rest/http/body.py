@@ -22,7 +22,7 @@ JSON_BYTES = 1 << 20
 FILE_BYTES = 5 << 20
 BODY_SECONDS = 30.0
 
-_OF_CLIENTS = ("/v1/chat/completions", "/v1/responses")
+_OF_CLIENTS = ("/v1/chat/completions", "/v1/responses", "/a2a/", "/ag-ui/")
 _FILE_PLACES = ("/workspace", "/memory/import", "/agent-imports/", "/uploads", *_OF_CLIENTS)
 
 _WITH_BODY = {"POST", "PUT", "PATCH"}
@@ -48,8 +48,9 @@ def require_utf8_http_url(scope: Scope) -> None:
 
 def may_hold_pictures(path: str) -> bool:
     """Check whether a request's path is that of uploads, or of messages that hold pictures."""
-    is_upload = path.startswith("/api/sessions/") and path.endswith("/uploads")
-    return is_upload or path in _OF_CLIENTS
+    if path.startswith("/api/sessions/"):
+        return path.endswith("/uploads")
+    return path.startswith(_OF_CLIENTS)
 
 
 async def bounded_http_body(scope: Scope, receive: Receive, *, takes_files: bool) -> Receive:

@@ -30,6 +30,7 @@ class RouteProblem(Exception):
         words = (problem.get("detail"), problem.get("cure"))
         super().__init__(": ".join(str(each) for each in words if each))
         self.status = status
+        self.problem = problem
         self.code = str(problem.get("code", ""))
         self.field = problem.get("field")
 

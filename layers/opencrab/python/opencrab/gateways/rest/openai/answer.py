@@ -27,12 +27,12 @@ ANSWER_SECONDS = 600
 
 
 class CompletionAnswer:
-    """The answer of one turn, as far as `replies` has read it."""
+    """The answer of one turn, as far as `replies` has read it; errors are in `language`."""
 
     def __init__(self, runtime: Runtime, replies: Replies, language: Language) -> None:
         self.runtime = runtime
         self.replies = replies
-        self._language = language
+        self.language = language
 
     @classmethod
     def of(cls, runtime: Runtime, turn: Turn, agent: Profile) -> "CompletionAnswer":
@@ -83,7 +83,7 @@ class CompletionAnswer:
             )
         if any(line.kind is LineKind.SPEECH for line in self.replies.lines):
             return None
-        outcome = insight_turn_outcome(self.runtime.home.journal, self.turn, self._language)
+        outcome = insight_turn_outcome(self.runtime.home.journal, self.turn, self.language)
         return None if outcome.error is None else _error(outcome.error)
 
     def usage(self) -> ChatUsage:

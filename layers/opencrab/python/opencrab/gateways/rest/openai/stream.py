@@ -39,6 +39,11 @@ class AnswerStream(ABC):
             lambda session, agent: (session, agent) == (session_id, agent_id)
         )
 
+    @property
+    def answer(self) -> CompletionAnswer:
+        """The answer whose words are told."""
+        return self._answer
+
     @abstractmethod
     def begin(self) -> Iterator[str]:
         """Return the events before the first word."""
@@ -51,6 +56,10 @@ class AnswerStream(ABC):
     def end(self) -> Iterator[str]:
         """Return the events after the last word, or that of an error."""
 
+    def asides(self) -> list[str]:
+        """Return events of what is no words, such as tool calls; a subclass may have some."""
+        return []
+
     async def events(self, watch: Watch, seconds: float) -> AsyncGenerator[str, None]:
         """Stream the answer as server-sent events; it ends with an error if there is none."""
         loop = asyncio.get_running_loop()
@@ -60,9 +69,9 @@ class AnswerStream(ABC):
         async with watch.watching(self._answer.turn.session_id) as next_change:
             ending = False
             while True:
-                news = await run_in_threadpool(self._news)
-                for words in news:
-                    yield self.words(words)
+                news, asides = await run_in_threadpool(lambda: (self._news(), self.asides()))
+                for event in (*asides, *map(self.words, news)):
+                    yield event
                 if ending or self._answer.is_settled or loop.time() >= deadline:
                     break
                 if not news:
