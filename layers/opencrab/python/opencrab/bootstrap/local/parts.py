@@ -20,8 +20,7 @@ def add_local_server_parts(
     load: "Callable[..., Settings]",
     wake: "Callable[[], None]" = lambda: None,
 ) -> None:
-    """Add what only a server on the owner's computer has, the page unless it is off, and
-    protocols that are on.
+    """Add what only such a server has, the page unless it is off, and protocols that are on.
 
     `wake` is called when a signed request was queued.
     """
