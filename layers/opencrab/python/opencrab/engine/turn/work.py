@@ -139,21 +139,20 @@ class TurnWork:
         self, step_state: StepState, at: datetime | None = None, context: ThinkContext | None = None
     ) -> PreCallState:
         """Return what this worker's next model call is made from; `at` is its time, None is now."""
-        left = self.calls_left
+        left, at = self.calls_left, at or self.runtime.clock.now()
         basis = self.basis if context is None else self._basis_for(context)
-        return PreCallState(step_state, left, basis, at or self.runtime.clock.now())
+        return PreCallState(step_state, left, basis, at)
 
     def _basis_for(self, context: ThinkContext) -> RoutingBasis:
         """Return the basis, before the first call with the model that the turn tries, if any."""
-        basis = self.basis
+        basis, runtime = self.basis, self.runtime
         if self.transcript.basis is not None or self.job is not None:
             return basis
-        choices = models_to_try(self.runtime.models, self.profile.agent, self.runtime.rules.trials)
-        if not choices:
+        if not (choices := models_to_try(runtime.models, self.profile.agent, runtime.rules.trials)):
             return basis
         from opencrab.engine.models.exploration import ExploringTurn, basis_with_tried_model  # noqa: PLC0415
 
-        asked = (self.runtime, self.turn, self.profile, self.limits, choices, self.history)
+        asked = (runtime, self.turn, self.profile, self.limits, choices, self.history)
         return basis_with_tried_model(ExploringTurn(*asked), basis, context)
 
     def carry(self, record: Record, *lines: Line) -> None:
