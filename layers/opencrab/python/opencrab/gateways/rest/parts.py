@@ -216,6 +216,12 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/discord/reactions",
     ),
     "discord.interactions": ("/discord/interactions",),
+    "webhooks.webhooks": (
+        "/api/webhooks",
+        "/api/webhooks/{name}",
+        "/api/webhooks/{name}/rotate",
+        "/api/webhooks/{name}/test",
+    ),
     "webhooks.door": (
         "/webhooks/{name}",
         "/channels/{kind}",
