@@ -253,8 +253,7 @@ def _serve(
 ) -> None:
     from opencrab.adapters.answer_hub import AnswerHub
     from opencrab.adapters.sqlite.access import SqliteFeed
-    from opencrab.bootstrap.channels.interactions import interaction_handler
-    from opencrab.bootstrap.local.parts import add_local_server_parts
+    from opencrab.bootstrap.local.parts import add_local_server_parts, interaction_handler
     from opencrab.bootstrap.local.search import local_search_indexing
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
     from opencrab.bootstrap.prices import configured_nightly_price_update
