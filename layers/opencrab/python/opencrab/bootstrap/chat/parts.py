@@ -6,10 +6,10 @@ No client is loaded, and no token is read, before the first use.
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import settings
-from opencrab.bootstrap.discord.channel import LaterPart
 from opencrab.domain.chat.people import LINE, ChatPeople, GroupRule
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
@@ -45,12 +45,22 @@ def with_chat_services(
     if configured.get("gateway.line.enabled"):
         token = StoredChatSecret("gateway.line.access_token", LINE_TOKEN, secrets, clock, load)
         api = str(configured.get("gateway.line.api"))
-        line = cast("LineClient", LaterPart(lambda: _line_client(api, token)))
-        channels[LINE] = cast("DeliveryChannel", LaterPart(lambda: _channel(line, facts, clock)))
-        link = cast("ChatLink", LaterPart(lambda: _link(line)))
+        line = cast("LineClient", _LaterChat(lambda: _line_client(api, token)))
+        channels[LINE] = cast("DeliveryChannel", _LaterChat(lambda: _channel(line, facts, clock)))
+        link = cast("ChatLink", _LaterChat(lambda: _link(line)))
         secret = StoredChatSecret("gateway.line.channel_secret", LINE_SECRET, secrets, clock, load)
         chats[LINE] = Chat(_people(configured, LINE), link, secret.token, LINE_SECRET)
     return {**parts, "channels": channels, "chats": chats}
+
+
+class _LaterChat:
+    """A proxy that creates its object at the first use."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._made = cache(make)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made(), name)
 
 
 class StoredChatSecret:
@@ -105,13 +115,13 @@ def _people(configured: "Settings", kind: str) -> ChatPeople:
     def listed(name: str) -> tuple[str, ...]:
         found = tuple(map(str, configured.get(f"gateway.{kind}.{name}") or ()))
         if not all(map(_USER_IDS[kind].fullmatch, found)):
-            raise _malformed(kind, name, "a list of user ids, as the service shows them")
+            raise _setting_error(kind, name, "a list of user ids, as the service shows them")
         return found
 
     try:
         groups = GroupRule(str(configured.get(f"gateway.{kind}.groups")))
     except ValueError:
-        raise _malformed(kind, "groups", " or ".join(GroupRule)) from None
+        raise _setting_error(kind, "groups", " or ".join(GroupRule)) from None
     return ChatPeople(
         agent=str(configured.get(f"gateway.{kind}.agent")),
         owner_ids=listed("owner_ids"),
@@ -120,7 +130,7 @@ def _people(configured: "Settings", kind: str) -> ChatPeople:
     )
 
 
-def _malformed(kind: str, name: str, form: str) -> Invalid:
+def _setting_error(kind: str, name: str, form: str) -> Invalid:
     setting = f"gateway.{kind}.{name}"
     return Invalid(
         f"{setting} must be {form}", field=setting, cure="correct it, as docs/how-to explains"
