@@ -167,6 +167,7 @@ def _loaded_by(function: Path, folder: Path) -> set[str]:
             "AWS_SECRET_ACCESS_KEY": "made-up",
             "AWS_ENDPOINT_URL": ELSEWHERE,
             "OPENCRAB_DISCORD_PUBLIC_KEY": PUBLIC_KEY,
+            "OPENCRAB_CHANNELS": "webhook",
             "OPENCRAB_AWS__TABLE": "table",
             "OPENCRAB_AWS__BUCKET": "bucket",
             "OPENCRAB_AWS__WEBSOCKET_ENDPOINT": ELSEWHERE,

@@ -59,7 +59,7 @@ class LineHouse(TroubledHouse):
         self.runtime = replace(
             self.runtime,
             channels={**self.runtime.channels, LINE: channel},
-            chats={LINE: Chat(self.people, service)},
+            chats={LINE: Chat(self.people, service, lambda: SECRET, SECRET_NAME)},
         )
         secrets = {SECRET_NAME: SECRET}
         self.door = build_channel_door(self.runtime, {LINE}, secrets.get, lambda: None)

@@ -26,6 +26,7 @@ TARGETS = {
     "rest_authorizer": 2.5,
     "heartbeat": None,
     **dict.fromkeys(("discord_gateway", "discord_interactions", "websocket_gateway", "delivery")),
+    **dict.fromkeys(("channel_gateway",)),
     "meta_analysis": None,
 }
 """At most so many times the CPU of the function that does nothing; None: no target."""
@@ -117,6 +118,7 @@ def one(folder: Path, built: Path, function: str) -> Mapping[str, float]:
         "OPENCRAB_AWS__OWNER_KEY_HASH": "0" * 64,
         "OPENCRAB_AWS__WEBSOCKET_ENDPOINT": f"{ELSEWHERE}/live",
         "OPENCRAB_DISCORD_PUBLIC_KEY": "0" * 64,
+        "OPENCRAB_CHANNELS": "webhook",
         **{f"OPENCRAB_AWS__{queue}": f"{ELSEWHERE}/{queue}.fifo" for queue in QUEUES},
     }
     settings = runtime.environment(built, measuring, variables)

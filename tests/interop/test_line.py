@@ -14,8 +14,8 @@ import pytest
 
 from opencrab.domain.approvals.call_text import approval_question_with_call
 from opencrab.gateways.door.line import is_line_signature
-from tests.line.fake import BOT, GROUP, OWNER, SECRET, TOKEN, FakeLine, signed
-from tests.unit.adapters.line.speaking import talking
+from tests.line.fake import GROUP, OWNER, SECRET, TOKEN, FakeLine, signed
+from tests.unit.adapters.line.speaking import Talk, talking
 from tests.unit.adapters.line.test_channel import LONG
 
 CLIENT = Path(__file__).with_name("line_client.py")
@@ -65,68 +65,66 @@ def signatures() -> list[dict[str, str]]:
     ]
 
 
+def requests_of_people(line: FakeLine) -> list[dict[str, str]]:
+    """What people do, as LINE signs it."""
+    line.mentions("元気?")
+    line.send("postback", OWNER, postback={"data": "oc:ap:1:n"})
+    line.says("", OWNER, type="image", contentProvider={"type": "line"})
+    line.send_again()
+    return [
+        {"secret": SECRET, "body": each.decode(), "signature": signed(each)["x-line-signature"]}
+        for each in line.sent
+    ]
+
+
+def bodies_of_ours(talk: Talk) -> list[dict[str, Any]]:
+    """What our channel sends: an approval, a long text, and a question that cannot be approved."""
+    talk.event()
+    approval = approval_question_with_call("?", '{"a": 1}', "ab" * 32)
+    for said in (
+        talk.utterance(approval, approval="01AP"),
+        talk.utterance(LONG, event=False),
+        talk.utterance("ring_bell", event=False, approval="01AP", place=GROUP),
+    ):
+        talk.channel.send(talk.sending(said))
+    return [{"kind": each.line.rpartition("/")[2], "body": each.body} for each in talk.line.log]
+
+
+def told(sdk: Path, asked: dict[str, Any]) -> dict[str, Any]:
+    """What the library makes of it."""
+    done = subprocess.run(
+        [str(sdk), str(CLIENT)],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
 def test_lines_own_library_and_ours_agree(sdk: Path) -> None:
     with talking() as talk, served(talk.line) as url:
-        talk.line.mentions("元気?")
-        talk.line.send("postback", OWNER, postback={"data": "oc:ap:1:n"})
-        talk.line.says("", OWNER, type="image", contentProvider={"type": "line"})
-        talk.line.send_again()
-        requests = [
-            {
-                "secret": SECRET,
-                "body": body.decode(),
-                "signature": signed(body)["x-line-signature"],
-            }
-            for body in talk.line.sent
-        ]
-        talk.event()
-        approval = approval_question_with_call("?", '{"a": 1}', "ab" * 32)
-        talk.channel.send(talk.sending(talk.utterance(approval, approval="01AP")))
-        talk.channel.send(talk.sending(talk.utterance(LONG, event=False)))
-        talk.channel.send(
-            talk.sending(talk.utterance("ring_bell", event=False, approval="01AP", place=GROUP))
-        )
-        bodies = [
-            {"kind": each.line.rpartition("/")[2], "body": each.body} for each in talk.line.log
-        ]
-        call = {
-            "url": url,
-            "token": TOKEN,
-            "to": OWNER,
-            "reply_token": next(reversed(talk.line._tokens)),
-            "key": str(UUID(int=7)),
-        }
-        asked = {
-            "signatures": signatures(),
-            "requests": requests,
-            "bodies": bodies,
-            "call": call,
-        }
-        done = subprocess.run(
-            [str(sdk), str(CLIENT)],
-            input=json.dumps(asked),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+        asked: dict[str, Any] = {"signatures": signatures()}
+        asked["requests"] = requests_of_people(talk.line)
+        asked["bodies"] = bodies_of_ours(talk)
+        reply_token = next(reversed(talk.line._tokens))
+        call = {"url": url, "token": TOKEN, "to": OWNER, "reply_token": reply_token}
+        answers = told(sdk, asked | {"call": call | {"key": str(UUID(int=7))}})
     ours = [
         is_line_signature(each["secret"], each["body"].encode(), each["signature"])
         for each in signatures()
     ]
-    assert told["verified"] == ours == [True] + [False] * (len(ours) - 1)
-    first, press, picture, again = (each for (each,) in told["parsed"])
-    assert (first["class"], first["text"], first["mentions"]) == (
-        "MessageEvent",
-        "@かに 元気?",
-        [True],
-    )
+    assert answers["verified"] == ours == [True] + [False] * (len(ours) - 1)
+    first, press, picture, again = (each for (each,) in answers["parsed"])
+    assert (first["class"], first["text"]) == ("MessageEvent", "@かに 元気?")
+    assert first["mentions"] == [True]
     assert (press["class"], press["data"]) == ("PostbackEvent", "oc:ap:1:n")
     assert (picture["user"], again["again"], again["id"]) == (OWNER, True, picture["id"])
-    assert told["same"] == [True] * len(bodies)
-    assert {each["kind"] for each in bodies} == {"reply", "push"}
-    assert told["called"] == {
+    assert answers["same"] == [True] * len(asked["bodies"])
+    assert {each["kind"] for each in asked["bodies"]} == {"reply", "push"}
+    assert answers["called"] == {
         "again": 409,
         "used": 400,
         "replied": 1,
@@ -137,4 +135,3 @@ def test_lines_own_library_and_ours_agree(sdk: Path) -> None:
         "endpoint": talk.line.endpoint,
         "tested": True,
     }
-    assert BOT != OWNER

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from opencrab.domain.chat.people import ChatPeople
-from opencrab.domain.errors import Unavailable
+from opencrab.domain.errors import Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.chat.diagnosis import chat_setup_checks
 from opencrab.engine.discord.diagnosis import Check, DiagnosisResult
@@ -17,18 +16,6 @@ from tests.crash.outside import Reply
 from tests.discord.faults import Drop
 from tests.e2e.line_house import LineHouse
 from tests.line.fake import SECRET
-
-
-class Secrets:
-    """The secrets store with one secret, or with none, or out of order."""
-
-    def __init__(self, found: str | None = SECRET, *, is_silent: bool = False) -> None:
-        self._found, self._is_silent = found, is_silent
-
-    def get(self, name: str) -> str | None:
-        if self._is_silent:
-            raise Unavailable("the store does not answer")
-        return self._found if name == "LINE_CHANNEL_SECRET" else None
 
 
 @pytest.fixture
@@ -41,10 +28,20 @@ def house(tmp_path: Path) -> Iterator[LineHouse]:
 
 
 def checks(
-    house: LineHouse, secrets: Secrets | None = None, language: Language = Language.EN
+    house: LineHouse,
+    secret: Callable[[], str] = lambda: SECRET,
+    language: Language = Language.EN,
 ) -> tuple[Check, ...]:
-    given: Any = secrets or Secrets()
-    return chat_setup_checks(replace(house.runtime, secrets=given), "line", language)
+    chat = replace(house.runtime.chats["line"], signing_secret=secret)
+    return chat_setup_checks(replace(house.runtime, chats={"line": chat}), "line", language)
+
+
+def no_secret() -> str:
+    raise Refused("LINE_CHANNEL_SECRET is not set")
+
+
+def silent_store() -> str:
+    raise Unavailable("the store does not answer")
 
 
 def test_a_complete_setup_is_well_in_both_languages(house: LineHouse) -> None:
@@ -106,13 +103,13 @@ def test_what_is_missing_is_named_with_its_cure(
 
 
 @pytest.mark.parametrize(
-    ("secrets", "what"),
-    [(Secrets(None), "is not stored"), (Secrets(is_silent=True), "cannot read")],
+    ("secret", "what"),
+    [(no_secret, "is not stored"), (silent_store, "cannot read")],
 )
 def test_a_missing_secret_is_named_before_anything_else(
-    house: LineHouse, secrets: Secrets, what: str
+    house: LineHouse, secret: Callable[[], str], what: str
 ) -> None:
-    first = checks(house, secrets)[0]
+    first = checks(house, secret)[0]
     assert (first.name, first.state) == ("secret", DiagnosisResult.PROBLEM)
     assert what in first.what
 

@@ -88,7 +88,7 @@ class Eraser(Protocol):
         """
 
     def drop_letters(self, person_id: str) -> None:
-        """Remove Discord dead letters of a person, or that mention the person, from this store."""
+        """Remove dead letters of a person of Discord or LINE, or that mention them, from here."""
 
     def scrub_storage(self) -> None:
         """Remove erased data from the medium itself, as far as this store controls it."""

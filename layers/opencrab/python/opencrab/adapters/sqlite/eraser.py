@@ -22,7 +22,9 @@ _FEED = (
 )
 _ANSWERS = "DELETE FROM item WHERE pk>='IDEMPOTENCY#' AND pk<'IDEMPOTENCY$' AND instr(body, ?) > 0"
 _GIVEN_UP = "DEAD#interactions"
-_DISCORD = re.compile(r"discord-([0-9]+)", re.ASCII)
+_OUTSIDE = re.compile(r"(?:discord-|line-U)([0-9a-f]+)", re.ASCII)
+"""A person of Discord or LINE, by the part of the id that letters hold."""
+
 _LETTERS = "DELETE FROM item WHERE pk>='DEAD#' AND pk<'DEAD$' AND instr(body, ?) > 0"
 
 
@@ -83,10 +85,10 @@ class SqliteEraser:
                 items.put(pk, "H", turn.without_content().model_dump_json(), expires_at=expires)
 
     def drop_letters(self, person_id: str) -> None:
-        named = _DISCORD.fullmatch(person_id)
+        named = _OUTSIDE.fullmatch(person_id)
         if named is None:
             return
-        alone = re.compile(f"(?<![0-9]){named[1]}(?![0-9])")
+        alone = re.compile(f"(?<![0-9a-f]){named[1]}(?![0-9a-f])")
         with self._database.write_transaction() as items:
             for sort_key, body in items.between(_GIVEN_UP, "0", ":"):
                 if alone.search(body):

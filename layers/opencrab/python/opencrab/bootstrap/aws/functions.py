@@ -35,7 +35,7 @@ from opencrab.bootstrap.aws.uploaded_settings import (
     uploaded_settings_of_process,
 )
 from opencrab.bootstrap.consequences import CONSEQUENCES, configured_consequences
-from opencrab.bootstrap.discord.channel import discord_of
+from opencrab.bootstrap.discord.channel import configured_channels
 from opencrab.bootstrap.own_providers import SettingsWithOwnProviders
 from opencrab.bootstrap.rules import (
     configured_call_retention,
@@ -259,23 +259,8 @@ def _runtime(
                 secrets=secrets,
             )
         ),
-        **_channels(configured, secrets, clock, home, load),
+        **configured_channels(configured, secrets, clock, home.facts, load=load),
     )
-
-
-def _channels(
-    configured: "Settings",
-    secrets: Secrets,
-    clock: Clock,
-    home: Home,
-    load: "Callable[..., Settings]",
-) -> dict[str, Any]:
-    parts = vars(discord_of(configured, secrets, clock, home.facts, load=load))
-    if not configured.get("gateway.line.enabled"):
-        return parts
-    from opencrab.bootstrap.chat.parts import with_chat_services
-
-    return with_chat_services(parts, configured, secrets, clock, home.facts, load=load)
 
 
 def rules_on_aws(configured: "Settings") -> Rules:

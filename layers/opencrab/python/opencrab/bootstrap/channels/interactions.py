@@ -1,12 +1,10 @@
 """The handler of what gateways queue: Discord's interactions, and events of signed requests."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
-    from opencrab.gateways.local.consumer import InteractionHandler
     from opencrab.gateways.rest.webhooks.door import AnsweredRequest, AnswersRequests
     from opencrab.ports.turn.queue import Delivery, MessageOutcome
     from opencrab.settings import Settings
@@ -25,15 +23,6 @@ def handle_queued_interaction(runtime: "Runtime", delivery: "Delivery") -> "Mess
     from opencrab.gateways.discord.interactions.worker import handle_interaction
 
     return handle_interaction(runtime, delivery)
-
-
-def interaction_handler(configured: "Settings", runtime: "Runtime") -> "InteractionHandler":
-    """Return what handles the interactions queue of the local process, and from when on."""
-    from opencrab.gateways.local.consumer import InteractionHandler
-
-    return InteractionHandler(
-        handle_queued_interaction, partial(has_interactions, configured, runtime)
-    )
 
 
 def has_interactions(configured: "Settings", runtime: "Runtime") -> bool:

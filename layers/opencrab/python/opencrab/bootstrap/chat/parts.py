@@ -3,14 +3,15 @@
 No client is loaded, and no token is read, before the first use.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import settings
-from opencrab.bootstrap.discord.channel import LaterPart
 from opencrab.domain.chat.people import LINE, ChatPeople, GroupRule
-from opencrab.domain.errors import NeverSent, Refused, Unavailable
+from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.channel import DeliveryChannel
@@ -27,6 +28,8 @@ FRESH = timedelta(minutes=5)
 LINE_SECRET, LINE_TOKEN = "LINE_CHANNEL_SECRET", "LINE_CHANNEL_ACCESS_TOKEN"
 """The names of LINE's secrets."""
 
+_USER_IDS = {LINE: re.compile(r"U[0-9a-f]{32}")}
+
 
 def with_chat_services(
     parts: Mapping[str, Any],
@@ -42,11 +45,22 @@ def with_chat_services(
     if configured.get("gateway.line.enabled"):
         token = StoredChatSecret("gateway.line.access_token", LINE_TOKEN, secrets, clock, load)
         api = str(configured.get("gateway.line.api"))
-        line = cast("LineClient", LaterPart(lambda: _line_client(api, token)))
-        channels[LINE] = cast("DeliveryChannel", LaterPart(lambda: _channel(line, facts, clock)))
-        service = cast("ChatLink", LaterPart(lambda: _service(line)))
-        chats[LINE] = Chat(_people(configured, LINE), service)
+        line = cast("LineClient", _LaterChat(lambda: _line_client(api, token)))
+        channels[LINE] = cast("DeliveryChannel", _LaterChat(lambda: _channel(line, facts, clock)))
+        link = cast("ChatLink", _LaterChat(lambda: _link(line)))
+        secret = StoredChatSecret("gateway.line.channel_secret", LINE_SECRET, secrets, clock, load)
+        chats[LINE] = Chat(_people(configured, LINE), link, secret.token, LINE_SECRET)
     return {**parts, "channels": channels, "chats": chats}
+
+
+class _LaterChat:
+    """A proxy that creates its object at the first use."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._made = cache(make)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made(), name)
 
 
 class StoredChatSecret:
@@ -96,14 +110,30 @@ class StoredChatSecret:
 
 
 def _people(configured: "Settings", kind: str) -> ChatPeople:
-    def listed(name: str) -> tuple[str, ...]:
-        return tuple(map(str, configured.get(f"gateway.{kind}.{name}") or ()))
+    """Return who is who on a service; raises Invalid for a malformed setting."""
 
+    def listed(name: str) -> tuple[str, ...]:
+        found = tuple(map(str, configured.get(f"gateway.{kind}.{name}") or ()))
+        if not all(map(_USER_IDS[kind].fullmatch, found)):
+            raise _setting_error(kind, name, "a list of user ids, as the service shows them")
+        return found
+
+    try:
+        groups = GroupRule(str(configured.get(f"gateway.{kind}.groups")))
+    except ValueError:
+        raise _setting_error(kind, "groups", " or ".join(GroupRule)) from None
     return ChatPeople(
         agent=str(configured.get(f"gateway.{kind}.agent")),
         owner_ids=listed("owner_ids"),
         user_ids=listed("user_ids"),
-        groups=GroupRule(str(configured.get(f"gateway.{kind}.groups"))),
+        groups=groups,
+    )
+
+
+def _setting_error(kind: str, name: str, form: str) -> Invalid:
+    setting = f"gateway.{kind}.{name}"
+    return Invalid(
+        f"{setting} must be {form}", field=setting, cure="correct it, as docs/how-to explains"
     )
 
 
@@ -122,7 +152,7 @@ def _channel(line: "LineClient", facts: Documents, clock: Clock) -> DeliveryChan
     return LineChannel(line, facts, clock)
 
 
-def _service(line: "LineClient") -> ChatLink:
+def _link(line: "LineClient") -> ChatLink:
     from opencrab.adapters.line.link import LineLink
 
     return LineLink(line)

@@ -57,17 +57,34 @@ def discord_of(
         return DiscordParts()
     tokens = StoredBotTokens(secrets, clock, load)
     api = str(configured.get("gateway.discord.api"))
-    discord = cast("Discord", LaterPart(lambda: _client(api, tokens, clock)))
-    channel = cast("DeliveryChannel", LaterPart(lambda: _channel(discord, facts, clock)))
-    previews = cast("PreviewChannel", LaterPart(lambda: _previews(discord, facts, clock)))
+    discord = cast("Discord", _Later(lambda: _client(api, tokens, clock)))
+    channel = cast("DeliveryChannel", _Later(lambda: _channel(discord, facts, clock)))
+    previews = cast("PreviewChannel", _Later(lambda: _previews(discord, facts, clock)))
     streams = bool(configured.get("gateway.discord.stream"))
     return DiscordParts(
         discord,
         _community(configured),
         {KIND: channel},
         {KIND: previews} if streams else {},
-        cast("FileSource", LaterPart(discord_files)),
+        cast("FileSource", _Later(discord_files)),
     )
+
+
+def configured_channels(
+    configured: "Settings",
+    secrets: Secrets,
+    clock: Clock,
+    facts: Documents,
+    *,
+    load: Callable[..., "Settings"] = settings.load_settings,
+) -> dict[str, Any]:
+    """Return the parts of a `Runtime` for Discord, and for the chat services that are enabled."""
+    parts = vars(discord_of(configured, secrets, clock, facts, load=load))
+    if not configured.get("gateway.line.enabled"):
+        return parts
+    from opencrab.bootstrap.chat.parts import with_chat_services
+
+    return with_chat_services(parts, configured, secrets, clock, facts, load=load)
 
 
 class StoredBotTokens:
@@ -115,7 +132,7 @@ class StoredBotTokens:
         return str(configured.get("gateway.discord.token")).strip()
 
 
-class LaterPart:
+class _Later:
     """A proxy that creates its object at the first use."""
 
     def __init__(self, make: Callable[[], Any]) -> None:

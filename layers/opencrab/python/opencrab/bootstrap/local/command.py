@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from opencrab.gateways.local.backup_schedule import BackupSchedule
     from opencrab.gateways.rest.http.polling import Watch
     from opencrab.ports.access.secrets import Secrets
-    from opencrab.ports.clock import Clock
-    from opencrab.ports.documents import Documents
     from opencrab.settings import Settings
 
 _PURGES_AN_HOUR, _PURGES_A_FLUSH = 60, 10
@@ -148,6 +146,7 @@ def _runtime(
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.actions import configured_actions
     from opencrab.bootstrap.consequences import configured_consequences
+    from opencrab.bootstrap.discord.channel import configured_channels
     from opencrab.bootstrap.jobs import JOBS
     from opencrab.bootstrap.local.search import local_search
     from opencrab.bootstrap.rules import configured_engine_rules
@@ -180,25 +179,8 @@ def _runtime(
         consequences=configured_consequences(configured, local.load, secrets, background=True),
         jobs=JOBS,
         **vars(actions(configured, search, network.transport, home.facts)),
-        **_channels(local, configured, secrets, clock, home.facts),
+        **configured_channels(configured, secrets, clock, home.facts, load=local.load),
     )
-
-
-def _channels(
-    local: "LocalSettings",
-    configured: "Settings",
-    secrets: "Secrets",
-    clock: "Clock",
-    facts: "Documents",
-) -> dict[str, Any]:
-    from opencrab.bootstrap.discord.channel import discord_of
-
-    parts = vars(discord_of(configured, secrets, clock, facts, load=local.load))
-    if not configured.get("gateway.line.enabled"):
-        return parts
-    from opencrab.bootstrap.chat.parts import with_chat_services
-
-    return with_chat_services(parts, configured, secrets, clock, facts, load=local.load)
 
 
 @dataclass(frozen=True)
@@ -253,8 +235,7 @@ def _serve(
 ) -> None:
     from opencrab.adapters.answer_hub import AnswerHub
     from opencrab.adapters.sqlite.access import SqliteFeed
-    from opencrab.bootstrap.channels.interactions import interaction_handler
-    from opencrab.bootstrap.local.parts import add_local_server_parts
+    from opencrab.bootstrap.local.parts import add_local_server_parts, interaction_handler
     from opencrab.bootstrap.local.search import local_search_indexing
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
     from opencrab.bootstrap.prices import configured_nightly_price_update

@@ -1,5 +1,6 @@
 """The parts of the application that only a server on the owner's computer has."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from opencrab.engine.runtime import Runtime
+    from opencrab.gateways.local.consumer import InteractionHandler
     from opencrab.ports.installation.configuration import SettingView
     from opencrab.settings import Settings
 
@@ -52,6 +54,19 @@ def add_local_server_parts(
     offer_own_channel_door(app, configured, runtime, load, wake=wake)
     offer_installation_machine_checks(
         app, checks_of_running_local_server(configured, data, runtime.clock)
+    )
+
+
+def interaction_handler(configured: "Settings", runtime: "Runtime") -> "InteractionHandler":
+    """Return what handles the interactions queue of the local process, and from when on."""
+    from opencrab.bootstrap.channels.interactions import (
+        handle_queued_interaction,
+        has_interactions,
+    )
+    from opencrab.gateways.local.consumer import InteractionHandler
+
+    return InteractionHandler(
+        handle_queued_interaction, partial(has_interactions, configured, runtime)
     )
 
 

@@ -20,7 +20,8 @@ def owners_among_principals(
     asked = frozenset(principal_ids)
     on_discord = frozenset(each for each in asked if each.startswith(_DISCORD))
     found = _discord_owners(runtime, on_discord, agent_id) if on_discord else frozenset()
-    found |= asked & _chat_owners(runtime)
+    if runtime.chats:
+        found |= asked & _chat_owners(runtime)
     if asked <= on_discord | found:
         return found
     keys = runtime.home.keys.list()

@@ -3,7 +3,7 @@
 It changes nothing. The service is asked who we are, and calls our webhook as it does with events.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.domain.value import Language
@@ -16,20 +16,17 @@ from opencrab.ports.texts import Texts
 _WHAT = Texts(__file__, "what")
 _CURES = Texts(__file__, "cure")
 
-_SECRETS: Mapping[str, str] = {"line": "LINE_CHANNEL_SECRET"}
-"""The secret by which each service signs its requests."""
-
 
 def chat_setup_checks(runtime: Runtime, kind: str, language: Language) -> tuple[Check, ...]:
     """Return all checks of a service's setup, in the order in which to fix them."""
     chat = runtime.chats.get(kind)
     if chat is None:
         return (_check(kind, ChatCheck(name=kind, state="problem", key="off"), language),)
-    return tuple(_check(kind, each, language) for each in _checks(runtime, kind, chat))
+    return tuple(_check(kind, each, language) for each in _checks(runtime, chat))
 
 
-def _checks(runtime: Runtime, kind: str, chat: Chat) -> Iterator[ChatCheck]:
-    yield _of_secret(runtime, _SECRETS[kind])
+def _checks(runtime: Runtime, chat: Chat) -> Iterator[ChatCheck]:
+    yield _of_secret(chat)
     try:
         yield from chat.link.checks()
     except OpenCrabError as error:
@@ -42,16 +39,17 @@ def _checks(runtime: Runtime, kind: str, chat: Chat) -> Iterator[ChatCheck]:
     yield ChatCheck(name="owners", state=state, key=key)
 
 
-def _of_secret(runtime: Runtime, name: str) -> ChatCheck:
+def _of_secret(chat: Chat) -> ChatCheck:
     """Check that the secret is there, without showing it."""
-    facts = {"secret": name}
+    facts = {"secret": chat.signing_secret_name}
     try:
-        found = None if runtime.secrets is None else runtime.secrets.get(name)
-    except (Unavailable, Refused) as error:
+        chat.signing_secret()
+    except Unavailable as error:
         facts["why"] = error.message
         return ChatCheck(name="secret", state="problem", key="secret_unread", facts=facts)
-    state, key = ("ok", "secret") if found else ("problem", "secret_none")
-    return ChatCheck(name="secret", state=state, key=key, facts=facts)
+    except Refused:
+        return ChatCheck(name="secret", state="problem", key="secret_none", facts=facts)
+    return ChatCheck(name="secret", state="ok", key="secret", facts=facts)
 
 
 def _of_agent(runtime: Runtime, chat: Chat) -> ChatCheck:

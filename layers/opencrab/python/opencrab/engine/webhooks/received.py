@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from opencrab.domain.access.authority import Source
 from opencrab.domain.agents.agent import Profile
@@ -31,6 +31,7 @@ from opencrab.engine.conversation.channel_bindings import (
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
+from opencrab.engine.webhooks.curation import no_such_webhook
 
 _KIND = "webhook"
 _KEY_CHARACTERS, _NAME_CHARACTERS = 200, 100
@@ -41,6 +42,14 @@ class WebhookEventSession(Value):
     """The session that an event was given to; kept so that its repeat is given to the same."""
 
     session_id: Identifier
+
+
+class AdmittedWebhookEvent(NamedTuple):
+    """What became of an event: its session, its turn, and the message for the agent."""
+
+    session_id: str
+    turn_id: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -73,13 +82,13 @@ def require_webhook(runtime: Runtime, name: str) -> Webhook:
     """Return a webhook; raises NotFound."""
     found = runtime.home.facts.get(WEBHOOKS, WEBHOOK, name)
     if found is None:
-        raise NotFound(f"there is no webhook {name!r}", cure="add it again, or let its sender stop")
+        raise no_such_webhook(name)
     return found.read(Webhook)
 
 
 def receive_webhook_event(
     runtime: Runtime, name: str, event_id: str, text: str, notes: Mapping[str, str]
-) -> None:
+) -> AdmittedWebhookEvent:
     """Admit an event to its webhook's session; again it has no effect.
 
     Raises NotFound (webhook or agent), Conflict (the same id with another body, a retired agent)
@@ -92,7 +101,7 @@ def receive_webhook_event(
     for _ in range(_TRIES):
         session_id = _session_of_event(runtime, received)
         try:
-            admit_turns_of_message(
+            turns = admit_turns_of_message(
                 runtime, session_id, message, taint=True, only=(webhook.agent_id,), known=(profile,)
             )
         except Conflict:
@@ -103,7 +112,7 @@ def receive_webhook_event(
             forgotten = received.mark(runtime, session_id).replaced(body=None, version=0)
             runtime.home.facts.commit(forgotten)
         else:
-            return
+            return AdmittedWebhookEvent(session_id, turns[0].id, message.text)
     raise Conflict(f"the session of webhook {name!r} ends again and again", cure="send it again")
 
 

@@ -233,6 +233,12 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     ),
     "chat.setup": ("/api/chats/{kind}",),
     "discord.interactions": ("/discord/interactions",),
+    "webhooks.webhooks": (
+        "/api/webhooks",
+        "/api/webhooks/{name}",
+        "/api/webhooks/{name}/rotate",
+        "/api/webhooks/{name}/test",
+    ),
     "webhooks.door": (
         "/webhooks/{name}",
         "/channels/{kind}",

@@ -1,6 +1,6 @@
 """Chat services, as far as people are named and answered at once on them, and setups checked."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -40,7 +40,13 @@ class ChatLink(Protocol):
 
 @dataclass(frozen=True)
 class Chat:
-    """One chat service of an installation: its people, and its calls."""
+    """One chat service of an installation: its people, and its calls.
+
+    `signing_secret` returns the secret by which the service signs; it raises Refused if none is
+    set, and Unavailable if it cannot be read now. Its name is `signing_secret_name`.
+    """
 
     people: ChatPeople
     link: ChatLink = field(repr=False)
+    signing_secret: Callable[[], str] = field(repr=False)
+    signing_secret_name: str

@@ -241,6 +241,18 @@ _TREE = (
         section=_AGENTS,
     ),
     CommandNode(
+        "webhooks",
+        "Add, list, try, rotate and remove webhooks, by which other programs reach agents.",
+        commands=(
+            CommandNode("add", runs="webhooks.webhooks:add_webhook"),
+            CommandNode("list", runs="webhooks.webhooks:list_webhooks"),
+            CommandNode("test", runs="webhooks.webhooks:try_webhook"),
+            CommandNode("rotate", runs="webhooks.webhooks:rotate_webhook"),
+            CommandNode("remove", runs="webhooks.webhooks:remove_webhook"),
+        ),
+        section=_AGENTS,
+    ),
+    CommandNode(
         "workspace",
         "List, read, write, download, upload and delete an agent's files.",
         commands=(
