@@ -35,7 +35,7 @@ from opencrab.bootstrap.aws.uploaded_settings import (
     uploaded_settings_of_process,
 )
 from opencrab.bootstrap.consequences import CONSEQUENCES, configured_consequences
-from opencrab.bootstrap.discord.channel import discord_of
+from opencrab.bootstrap.discord.channel import channel_parts
 from opencrab.bootstrap.own_providers import SettingsWithOwnProviders
 from opencrab.bootstrap.rules import (
     configured_call_retention,
@@ -253,7 +253,7 @@ def _runtime(
                 secrets=secrets,
             )
         ),
-        **vars(discord_of(configured, secrets, clock, home.facts, load=load)),
+        **vars(channel_parts(configured, secrets, clock, home.facts, load=load)),
     )
 
 

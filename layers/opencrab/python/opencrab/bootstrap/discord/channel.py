@@ -4,7 +4,7 @@ No code of it is loaded, and no token is read, before the first use.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
 from threading import Event
@@ -68,6 +68,20 @@ def discord_of(
         {KIND: previews} if streams else {},
         cast("FileSource", _Later(discord_files)),
     )
+
+
+def channel_parts(
+    configured: "Settings",
+    secrets: Secrets,
+    clock: Clock,
+    facts: Documents,
+    *,
+    load: Callable[..., "Settings"] = settings.load_settings,
+) -> DiscordParts:
+    """Return what `discord_of` does, and the channel of answers to addresses of webhooks."""
+    parts = discord_of(configured, secrets, clock, facts, load=load)
+    channel = cast("DeliveryChannel", _Later(lambda: _webhook_answers(facts, clock)))
+    return replace(parts, channels={**parts.channels, "webhook": channel})
 
 
 class StoredBotTokens:
@@ -161,6 +175,13 @@ def _channel(discord: Discord, facts: Documents, clock: Clock) -> DeliveryChanne
     from opencrab.adapters.discord.channel import DiscordChannel
 
     return DiscordChannel(discord, facts, clock)
+
+
+def _webhook_answers(facts: Documents, clock: Clock) -> DeliveryChannel:
+    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+    from opencrab.adapters.web.webhook_answers import WebhookAnswerChannel
+
+    return WebhookAnswerChannel(facts, clock, TimedBackend())
 
 
 def _previews(discord: Discord, facts: Documents, clock: Clock) -> PreviewChannel:

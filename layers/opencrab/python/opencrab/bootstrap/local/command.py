@@ -146,7 +146,7 @@ def _runtime(
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.actions import configured_actions
     from opencrab.bootstrap.consequences import configured_consequences
-    from opencrab.bootstrap.discord.channel import discord_of
+    from opencrab.bootstrap.discord.channel import channel_parts
     from opencrab.bootstrap.jobs import JOBS
     from opencrab.bootstrap.local.search import local_search
     from opencrab.bootstrap.rules import configured_engine_rules
@@ -179,7 +179,7 @@ def _runtime(
         consequences=configured_consequences(configured, local.load, secrets, background=True),
         jobs=JOBS,
         **vars(actions(configured, search, network.transport, home.facts)),
-        **vars(discord_of(configured, secrets, clock, home.facts, load=local.load)),
+        **vars(channel_parts(configured, secrets, clock, home.facts, load=local.load)),
     )
 
 
