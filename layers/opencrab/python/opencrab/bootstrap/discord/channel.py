@@ -4,7 +4,7 @@ No code of it is loaded, and no token is read, before the first use.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
 from threading import Event
@@ -78,8 +78,10 @@ def configured_channels(
     *,
     load: Callable[..., "Settings"] = settings.load_settings,
 ) -> dict[str, Any]:
-    """Return the parts of a `Runtime` for Discord, and for the chat services that are enabled."""
-    parts = vars(discord_of(configured, secrets, clock, facts, load=load))
+    """Return the parts of a `Runtime` for Discord, enabled chat services, and webhooks' answers."""
+    found = discord_of(configured, secrets, clock, facts, load=load)
+    answers = cast("DeliveryChannel", _Later(lambda: _webhook_answers(facts, clock)))
+    parts = vars(replace(found, channels={**found.channels, "webhook": answers}))
     if not configured.get("gateway.line.enabled"):
         return parts
     from opencrab.bootstrap.chat.parts import with_chat_services
@@ -178,6 +180,13 @@ def _channel(discord: Discord, facts: Documents, clock: Clock) -> DeliveryChanne
     from opencrab.adapters.discord.channel import DiscordChannel
 
     return DiscordChannel(discord, facts, clock)
+
+
+def _webhook_answers(facts: Documents, clock: Clock) -> DeliveryChannel:
+    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+    from opencrab.adapters.web.webhook_answers import WebhookAnswerChannel
+
+    return WebhookAnswerChannel(facts, clock, TimedBackend())
 
 
 def _previews(discord: Discord, facts: Documents, clock: Clock) -> PreviewChannel:

@@ -56,7 +56,8 @@ def add_webhook(
         WebhookAuthorityOption, cli_option("On whose behalf the agent acts.")
     ] = WebhookAuthorityOption.PUBLIC,
     reply_to: Annotated[
-        str, cli_option("Where answers go: discord:CHANNEL; default: nowhere.", "PLACE")
+        str,
+        cli_option("Where answers go: discord:CHANNEL or https://…; default: nowhere.", "PLACE"),
     ] = "",
 ) -> None:
     """Add a webhook, and show its address and its secret once."""
@@ -139,6 +140,9 @@ def _show_secret(
     terminal.line(address)
     terminal.line(webhook["secret"])
     terminal.print_note(_PROOFS[webhook["scheme"]])
+    if webhook.get("reply_secret"):
+        terminal.print_note("webhook_reply_secret", place=webhook["reply_to"])
+        terminal.line(webhook["reply_secret"])
     terminal.print_note("key_shown_once")
 
 
@@ -151,7 +155,7 @@ def _draw_webhooks(terminal: Terminal, webhooks: list[dict[str, Any]]) -> None:
             each["authority"],
             each["session"] or "-",
             each["template"] or "-",
-            each["reply_to"] or "-",
+            ": ".join(filter(None, (each["reply_to"], each["reply_problem"]))) or "-",
         )
         for each in webhooks
     ]
