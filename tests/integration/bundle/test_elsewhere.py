@@ -1,5 +1,6 @@
 """Agents of other programs: nothing without --yes, and nothing trusted before it is adopted."""
 
+import sqlite3
 import zipfile
 from pathlib import Path
 
@@ -74,3 +75,21 @@ def test_what_cannot_be_read_says_so_and_imports_nothing(here: Place, tmp_path: 
         assert said.code != 0
         assert "→" in said.err
     assert here.agents() == []
+
+
+def test_a_database_is_read_and_not_run(here: Place, tmp_path: Path) -> None:
+    path = tmp_path / "opencrab.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE soul (agent_id, persona_name, personality_json)")
+        database.execute("INSERT INTO soul VALUES ('a', 'カニ', '{\"openness\": -1.0}')")
+        database.execute("CREATE VIEW memory_curated AS SELECT 'a' agent_id, 'x' content")
+    before = path.read_bytes()
+    made = here.run("--json", "agents", "import-from", "opencrab-plan", path, "--yes").json
+    profile = here.home.agents.get(made["id"])
+    assert (profile.agent.name, profile.soul.personality.openness) == ("カニ", 0.0)
+    assert "memory" not in here.stored(made["id"])
+    assert path.read_bytes() == before
+    path.write_bytes(b"SQLite format 3\x00" + b"broken" * 100)
+    said = here.program.run("import", "opencrab-plan", str(path), "--yes")
+    assert said.code != 0
+    assert "not a readable SQLite database" in said.err

@@ -42,6 +42,11 @@ class Kept:
             raise Invalid("there is no such file", field="source", cure="choose another")
         return self._files[name]
 
+    def table(self, name: str, table: str) -> list[Mapping[str, Any]]:
+        """The rows of a table, as a database of JSON has them."""
+        rows: list[Mapping[str, Any]] = json.loads(self._files[name]).get(table, [])
+        return rows
+
 
 def read(source: str, files: Mapping[str, Any], language: Language = Language.EN) -> FoundAgent:
     """What a reader finds; the bundle of it is whole."""

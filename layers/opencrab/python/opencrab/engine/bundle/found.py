@@ -54,6 +54,9 @@ class SourceFiles(Protocol):
     def read(self, name: str) -> bytes:
         """Return a file's content; raises Invalid and TooLarge."""
 
+    def table(self, name: str, table: str) -> list[Mapping[str, Any]]:
+        """Return the rows of a table of an SQLite file; none without it. Raises Invalid."""
+
 
 @dataclass(frozen=True)
 class FoundSkill:

@@ -21,6 +21,8 @@ SOURCES = {
     "letta": "letta:read_letta_agent_file",
     "hermes": "hermes:read_hermes_home",
     "obsidian": "obsidian:read_obsidian_vault",
+    "opencrab-plan": "opencrab_plan:read_plan_database",
+    "avatar": "avatar:read_avatar_folder",
 }
 """The readers by the name of their source."""
 

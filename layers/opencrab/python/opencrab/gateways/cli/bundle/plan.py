@@ -51,6 +51,7 @@ _LEFT_OUT = {
     "unreadable": "bundle_left_unreadable",
     "empty": "bundle_left_empty",
     "branch": "bundle_left_branch",
+    "goal_as_memory": "bundle_left_goal_as_memory",
 }
 _UNTRUSTED = {
     "skill": "bundle_becomes_quarantined",

@@ -1,9 +1,13 @@
 """The files of a source on this computer: a folder, a zip or one file; no link is followed."""
 
 import os
+import sqlite3
 import zipfile
 import zlib
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.engine.bundle.found import SourceFiles
@@ -13,6 +17,7 @@ SOURCE_FILE_BYTES = 256 << 20
 """The largest file that is read at once, such as all conversations of an export."""
 
 SOURCE_BYTES = 1 << 30
+_TABLE_ROWS = 200_000
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, NotImplementedError)
 
 
@@ -36,6 +41,26 @@ class FolderSource:
         with (self._folder / name).open("rb") as opened:
             return opened.read(SOURCE_FILE_BYTES)
 
+    def table(self, name: str, table: str) -> list[Mapping[str, Any]]:
+        """Return the rows of a table of an SQLite file; a view, which could run code, is none."""
+        _require_size(name, self.size(name))
+        place = f"{(self._folder / name).resolve().as_uri()}?mode=ro&immutable=1"
+        try:
+            with closing(sqlite3.connect(place, uri=True)) as opened:
+                opened.execute("PRAGMA trusted_schema=OFF")
+                opened.row_factory = sqlite3.Row
+                listed = "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?"
+                if opened.execute(listed, (table,)).fetchone() is None:
+                    return []
+                rows = opened.execute(f'SELECT * FROM "{table}" LIMIT ?', (_TABLE_ROWS,))  # noqa: S608 - names of ours
+                return [dict(row) for row in rows]
+        except sqlite3.Error as error:
+            raise Invalid(
+                f"{name!r} is not a readable SQLite database: {error}",
+                field="source",
+                cure="copy it while its program is stopped",
+            ) from None
+
 
 class ZipSource:
     """A zip; names are only names."""
@@ -54,6 +79,10 @@ class ZipSource:
     def size(self, name: str) -> int:
         """Return the size of a member in bytes."""
         return self._infos[name].file_size
+
+    def table(self, name: str, _table: str) -> list[Mapping[str, Any]]:
+        """Raise Invalid: a database is read where it lies."""
+        raise Invalid(f"{name!r} is in a zip", field="source", cure="unpack it first")
 
     def read(self, name: str) -> bytes:
         """Return a member's content; raises Invalid and TooLarge."""

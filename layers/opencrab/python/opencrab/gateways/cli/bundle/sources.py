@@ -14,7 +14,9 @@ from opencrab.gateways.cli.terminal.lookup import require_unused_name_for_termin
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _HELD_BYTES = 8 << 20
-_SOURCES = "character-card, openclaw, chatgpt, claude, letta, hermes or obsidian."
+_SOURCES = (
+    "character-card, openclaw, chatgpt, claude, letta, hermes, obsidian, opencrab-plan or avatar."
+)
 
 
 @cli_command
