@@ -46,8 +46,8 @@ def read_bundle_manifest(row: dict[str, Any]) -> BundleManifest:
         raise Invalid(
             "the file is not the bundle of an agent",
             field="bundle",
-            cure="choose a file that `opencrab agents bundle` wrote; for memories alone there is "
-            "`opencrab memory import`",
+            cure="choose a file that `opencrab agents bundle` wrote; for files of other programs "
+            "there is `opencrab agents import-from`, for memories alone `opencrab memory import`",
         )
     version = row.get("version")
     if isinstance(version, int) and version > BUNDLE_VERSION:

@@ -91,9 +91,9 @@ class BundleWriter:
                 member.write(content)
         return sha256
 
-    def leave_out(self, what: str, why: str) -> None:
+    def leave_out(self, what: str, why: str, count: int = 1) -> None:
         """Note in the manifest that something is not in the bundle."""
-        self._left_out[what, why] = self._left_out.get((what, why), 0) + 1
+        self._left_out[what, why] = self._left_out.get((what, why), 0) + count
 
     def _finish(self) -> None:
         hashes = dict[str, str]()

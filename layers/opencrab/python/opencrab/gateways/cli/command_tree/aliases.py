@@ -27,6 +27,7 @@ ALIASES = (
     _short(
         "fallback", "configuration.choices:show_model_fallback", "configuration.choices:FALLBACK"
     ),
+    _short("import", "bundle.sources:import_from_source"),
     _short("uses", "configuration.choices:list_model_uses", "configuration.choices:USES"),
     _alias("budgets", "costs budgets", "usage.usage:show_usage_budgets"),
     _alias("mentor", "sessions mentor", "conversation.sessions:give_guidance_in_session"),

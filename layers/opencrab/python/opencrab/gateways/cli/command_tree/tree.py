@@ -79,6 +79,7 @@ _TREE = (
             CommandNode("export", runs="insight.export:export_insight_state"),
             CommandNode("bundle", runs="bundle.bundle:bundle_agent"),
             CommandNode("import", runs="bundle.bundle:import_agent"),
+            CommandNode("import-from", runs="bundle.sources:import_from_source"),
         ),
         section=_DAILY,
     ),

@@ -1,0 +1,224 @@
+"""What a reader found of an agent elsewhere, in our words: the same for every source.
+
+Texts are cleaned as they are added: of characters that no store takes, and of what looks like a
+key or a password, which is not taken over.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.memory.memory import MEMORY_CHARACTERS
+from opencrab.domain.value import Language, value_with_surrogates_joined
+from opencrab.domain.workspace.path import workspace_path
+from opencrab.engine.bundle.limits import BUNDLE_FILE_BYTES
+
+FOUND_MEMORIES = 4_000
+"""The most memories that a source becomes: an agent has room for 5,000."""
+
+REDACTED = "[removed]"
+
+_SECRET = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+    r"|\b(?:sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
+    r"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}"
+    r"|glpat-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{20,}|\d{8,10}:[A-Za-z0-9_-]{35})"
+    r"|(?i:(?<=[\s\"'_-])(?:api[_-]?key|secret|token|password|passwd)[\"']?\s*[:=]\s*[\"']?"
+    r"[^\s\"']{12,})"
+)
+_SECRET_FILES = re.compile(
+    r"(^|/)(\.env(\..*)?|credentials.*|auth-profiles\.json|auth\.json|.*\.(pem|key|p12|pfx)"
+    r"|id_(rsa|ed25519|ecdsa)|secrets?\..*|\.netrc)$",
+    re.IGNORECASE,
+)
+
+
+class SourceFiles(Protocol):
+    """The files of a source, as far as they may be read: a folder, a zip, or one file."""
+
+    @property
+    def name(self) -> str:
+        """The name of the folder or file."""
+
+    def names(self) -> tuple[str, ...]:
+        """Return the paths of all files, relative, with slashes, in order."""
+
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes."""
+
+    def read(self, name: str) -> bytes:
+        """Return a file's content; raises Invalid and TooLarge."""
+
+    def table(self, name: str, table: str) -> list[Mapping[str, Any]]:
+        """Return the rows of a table of an SQLite file; none without it. Raises Invalid."""
+
+
+@dataclass(frozen=True)
+class FoundSkill:
+    """A skill of elsewhere, in the form of the Agent Skills specification."""
+
+    name: str
+    description: str
+    guidance: str
+
+
+@dataclass(frozen=True)
+class FoundSchedule:
+    """A schedule of elsewhere; `when` is a rule of ours."""
+
+    name: str
+    when: str
+    instructions: str
+    zone: str = "UTC"
+
+
+@dataclass
+class FoundAgent:
+    """An agent of elsewhere; `lost` counts what is not taken over, by its name and why."""
+
+    source: str
+    name: str = ""
+    language: Language = Language.EN
+    purpose: str = ""
+    traits: dict[str, str] = field(default_factory=dict)
+    soul: dict[str, Any] = field(default_factory=dict)
+    identity: dict[str, Any] = field(default_factory=dict)
+    memories: list[tuple[str, datetime | None]] = field(default_factory=list)
+    skills: list[FoundSkill] = field(default_factory=list)
+    schedules: list[FoundSchedule] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    sessions: list[dict[str, Any]] = field(default_factory=list)
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def lose(self, what: str, why: str, count: int = 1) -> None:
+        """Note that something is not taken over."""
+        self.lost[clean_source_text(what)[:200] or "?", why] += count
+
+    def clean(self, text: str, where: str) -> str:
+        """Return a text without what no store takes and what looks like a secret."""
+        kept, count = _SECRET.subn(REDACTED, clean_source_text(text))
+        if count:
+            self.lose(where, "secret", count)
+        return kept
+
+    def add_memory(self, text: str, where: str, at: datetime | None = None) -> None:
+        """Add a memory, a long text as several."""
+        for part in _parts(self.clean(text, where).strip()):
+            if len(self.memories) >= FOUND_MEMORIES:
+                self.lose(where, "too_many")
+                return
+            self.memories.append((part, at))
+
+    def add_memories_of_markdown(self, text: str, where: str, at: datetime | None = None) -> None:
+        """Add one memory for each paragraph or entry of a list, under its heading."""
+        for part in markdown_paragraphs(text):
+            self.add_memory(part, where, at)
+
+    def add_trait(self, label: str, text: str, where: str) -> None:
+        """Add a text about the persona; more than a trait may have is cut and said."""
+        text = self.clean(text, where).strip()
+        if not text:
+            return
+        if len(text) > _TRAIT:
+            self.lose(where, "cut")
+        self.traits[label] = text[:_TRAIT]
+
+    def add_file(self, path: str, content: bytes) -> None:
+        """Add a workspace file; text is cleaned, and what has no valid path is noted as lost."""
+        if _SECRET_FILES.search(path):
+            self.lose(path, "secret")
+            return
+        try:
+            path = workspace_path(path)
+        except Invalid:
+            self.lose(path, "path")
+            return
+        if len(content) > BUNDLE_FILE_BYTES:
+            self.lose(path, "too_large")
+            return
+        with suppress(UnicodeDecodeError):
+            content = self.clean(content.decode("utf-8"), path).encode()
+        self.files[path] = content
+
+    def add_session(self, session_id: str, title: str) -> None:
+        """Begin a conversation; lines that are added after it are its lines."""
+        name = self.clean(title, "title")[:200]
+        self.sessions.append({"kind": "session", "value": {"id": session_id, "name": name}})
+
+    def add_line(self, speaker: str, text: str, at: datetime | None, where: str) -> None:
+        """Add what was said in the conversation that was begun last."""
+        said, when = self.clean(text, where).strip(), at.isoformat() if at else ""
+        for start in range(0, len(said), _LINE):
+            line = {"speaker_name": speaker, "text": said[start : start + _LINE], "at": when}
+            self.sessions.append({"kind": "line", "value": line})
+
+
+_TRAIT = 4_000
+_LINE = 50_000
+"""The characters of one row of a conversation: what is longer is several."""
+
+_FRONT = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
+_ENTRY = re.compile(r"\s*([-*+]|\d+[.)])\s+")
+
+
+def clean_source_text(text: str) -> str:
+    """Return a text without NUL, and with surrogates joined or replaced."""
+    return str(value_with_surrogates_joined(text)).replace("\x00", "").replace("\r\n", "\n")
+
+
+def source_text(files: SourceFiles, name: str) -> str:
+    """Return a file as text; what is not UTF-8 is replaced."""
+    return files.read(name).decode("utf-8-sig", "replace")
+
+
+def front_matter_of_source(text: str) -> tuple[Mapping[str, str], str]:
+    """Return the plain entries of a Markdown file's front matter, and the text below it."""
+    found = _FRONT.match(text)
+    if found is None:
+        return {}, text
+    entries = dict[str, str]()
+    last = ""
+    for line in found[1].split("\n"):
+        key, colon, value = line.partition(":")
+        if colon and not line[:1].isspace() and key.strip():
+            last = key.strip().casefold()
+            entries[last] = value.strip().strip("\"'").removeprefix(">").removeprefix("|").strip()
+        elif last and line.strip():
+            entries[last] = f"{entries[last]} {line.strip()}".strip()
+    return entries, text[found.end() :]
+
+
+def markdown_paragraphs(text: str) -> list[str]:
+    """Return the paragraphs and entries of lists of a Markdown text, each with its heading."""
+    _, body = front_matter_of_source(clean_source_text(text))
+    parts, heading, lines = list[str](), "", list[str]()
+
+    def end() -> None:
+        told = "\n".join(lines).strip()
+        if told:
+            parts.append(f"{heading}: {told}" if heading else told)
+        lines.clear()
+
+    for line in body.split("\n"):
+        if line.startswith("#"):
+            end()
+            heading = line.lstrip("#").strip()
+        elif not line.strip():
+            end()
+        elif _ENTRY.match(line) and not line[:1].isspace():
+            end()
+            lines.append(_ENTRY.sub("", line, count=1))
+        else:
+            lines.append(line)
+    end()
+    return parts
+
+
+def _parts(text: str) -> list[str]:
+    most = MEMORY_CHARACTERS
+    return [text[start : start + most] for start in range(0, len(text), most)]

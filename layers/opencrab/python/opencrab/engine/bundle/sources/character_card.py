@@ -1,0 +1,146 @@
+"""Character cards of versions 1 to 3, as JSON or in a PNG's text chunks."""
+
+import base64
+import binascii
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Language
+from opencrab.engine.agents.character_card import CharacterCard, agent_from_character_card
+from opencrab.engine.bundle.found import FoundAgent, SourceFiles
+from opencrab.engine.bundle.sources.structured import (
+    source_dict,
+    source_json_of_text,
+    source_list,
+    source_string,
+)
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+_CHUNK_BYTES = 16 << 20
+_KEYS = ("ccv3", "chara")
+_PROMPTS = ("system_prompt", "post_history_instructions")
+_GREETINGS = ("first_mes", "alternate_greetings", "group_only_greetings")
+_TAKEN = {
+    *("name", "description", "personality", "scenario", "mes_example", "character_book"),
+    *("tags", "creator", "creator_notes", "character_version", "nickname", "spec", "spec_version"),
+    *_PROMPTS,
+    *_GREETINGS,
+}
+
+
+def read_character_card(files: SourceFiles, language: Language) -> FoundAgent:
+    """Read a card: its texts become traits, its lorebook memories, its greetings a file.
+
+    Texts that are instructions to a model are not taken over. Raises Invalid.
+    """
+    (name,) = files.names()[:1] or ("",)
+    content = files.read(name)
+    text = _card_in_png(content) if content.startswith(_PNG) else content
+    card = source_dict(source_json_of_text(text, name))
+    data = source_dict(card.get("data")) or card
+    try:
+        drafted, cut = agent_from_character_card(_character_card(data), language)
+    except ValidationError:
+        raise Invalid(
+            "the card has a text of more than 100,000 characters",
+            field="source",
+            cure="shorten it in the card",
+        ) from None
+    found = FoundAgent("character_card", name=drafted.name, language=language)
+    for label, trait in drafted.soul.custom_traits.items():
+        found.add_trait(label, trait, label)
+    for each in cut:
+        found.lose(each, "cut")
+    _add_lorebook(found, data)
+    _add_greetings(found, data)
+    _note_losses(found, data)
+    if content.startswith(_PNG):
+        found.lose("picture", "not_supported")
+    return found
+
+
+def _note_losses(found: FoundAgent, data: dict[str, Any]) -> None:
+    for each, value in data.items():
+        if each in _PROMPTS and source_string(value).strip():
+            found.lose(each, "instructions")
+        elif each not in _TAKEN and value not in (None, "", [], {}):
+            found.lose(each, "not_supported")
+
+
+def _character_card(data: dict[str, Any]) -> CharacterCard:
+    texts = ("name", "description", "personality", "scenario", "mes_example")
+    return CharacterCard.model_validate({key: source_string(data.get(key)) for key in texts})
+
+
+def _add_lorebook(found: FoundAgent, data: dict[str, Any]) -> None:
+    entries = source_dict(data.get("character_book")).get("entries")
+    listed = list(entries.values()) if isinstance(entries, dict) else source_list(entries)
+    for entry in map(source_dict, listed):
+        keys = ", ".join(filter(None, map(source_string, source_list(entry.get("keys")))))
+        content = source_string(entry.get("content")).strip()
+        if content:
+            found.add_memory(f"{keys}: {content}" if keys else content, "character_book")
+
+
+def _add_greetings(found: FoundAgent, data: dict[str, Any]) -> None:
+    parts = list[str]()
+    for key in (*_GREETINGS, "creator_notes"):
+        value = data.get(key)
+        for text in source_list(value) or [value]:
+            if isinstance(text, str) and text.strip():
+                parts.append(f"## {key}\n\n{text.strip()}\n")
+    if parts:
+        found.add_file("imported/character_card.md", "\n".join(parts).encode(errors="replace"))
+
+
+def _card_in_png(content: bytes) -> bytes:
+    texts = dict[str, bytes]()
+    for kind, body in _png_chunks(content):
+        if kind in {b"tEXt", b"zTXt", b"iTXt"}:
+            key, _, rest = body.partition(b"\0")
+            texts.setdefault(key.decode("latin-1").casefold(), _chunk_text(kind, rest))
+    for wanted in _KEYS:
+        if wanted in texts:
+            try:
+                return base64.b64decode(texts[wanted], validate=False)
+            except (binascii.Error, ValueError):
+                return texts[wanted]
+    raise Invalid(
+        "the picture has no character card",
+        field="source",
+        cure="choose the PNG that the other program exported: edited pictures lose their card",
+    )
+
+
+def _png_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    place = len(_PNG)
+    while place + 8 <= len(content):
+        size = int.from_bytes(content[place : place + 4], "big")
+        kind = content[place + 4 : place + 8]
+        yield kind, content[place + 8 : place + 8 + size]
+        place += size + 12
+        if kind == b"IEND":
+            return
+
+
+def _chunk_text(kind: bytes, rest: bytes) -> bytes:
+    if kind == b"tEXt":
+        return rest
+    packed = kind == b"zTXt" or rest[:1] == b"\x01"
+    # Of iTXt: two flags, then the language and the translated key, each ending in NUL.
+    international = rest[2:].partition(b"\0")[2].partition(b"\0")[2]
+    rest = rest[1:] if kind == b"zTXt" else international
+    if not packed:
+        return rest
+    try:
+        return zlib.decompressobj().decompress(rest, _CHUNK_BYTES)
+    except zlib.error:
+        raise Invalid(
+            "the card in the picture cannot be decompressed",
+            field="source",
+            cure="export it again, unchanged",
+        ) from None

@@ -1,0 +1,81 @@
+"""Claude's data export: conversations as transcripts, projects as files, its memory as memories."""
+
+import re
+from typing import Any
+
+from opencrab.domain.value import Language
+from opencrab.engine.bundle.found import FoundAgent, SourceFiles
+from opencrab.engine.bundle.sources.chatgpt import (
+    begin_conversation_of_source,
+    conversations_of_source,
+    require_conversations_of_source,
+)
+from opencrab.engine.bundle.sources.structured import (
+    source_dict,
+    source_json,
+    source_list,
+    source_string,
+    source_time,
+)
+
+_CONVERSATIONS = re.compile(r"(^|/)conversations\.json$")
+_MEMORIES = re.compile(r"(^|/)memories\.json$")
+_PROJECTS = re.compile(r"(^|/)projects(/[^/]+)?\.json$")
+_NO_NAME = re.compile(r"[^\w.-]+")
+
+
+def read_claude_export(files: SourceFiles, language: Language) -> FoundAgent:
+    """Read an export. Raises Invalid."""
+    found = FoundAgent("claude", name="Claude", language=language)
+    for conversation in conversations_of_source(found, files, _CONVERSATIONS):
+        messages = source_list(conversation.get("chat_messages"))
+        if not messages:
+            found.lose("conversation", "empty")
+            continue
+        title = source_string(conversation.get("name")) or "conversation"
+        at = source_time(conversation.get("created_at"))
+        begin_conversation_of_source(found, conversation.get("uuid"), title, at)
+        for message in map(source_dict, messages):
+            _add_message(found, message, title)
+    require_conversations_of_source(found)
+    for name in files.names():
+        if _MEMORIES.search(name):
+            _add_memories(found, files, name)
+        elif _PROJECTS.search(name):
+            _add_projects(found, files, name)
+    return found
+
+
+def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None:
+    blocks = map(source_dict, source_list(message.get("content")))
+    told = [source_string(block.get("text")) for block in blocks]
+    text = "\n".join(filter(None, told)) or source_string(message.get("text"))
+    speaker = {"human": "user"}.get(source_string(message.get("sender")), "assistant")
+    found.add_line(speaker, text, source_time(message.get("created_at")), title)
+    for each in ("attachments", "files"):
+        if count := len(source_list(message.get(each))):
+            found.lose(each, "not_supported", count)
+
+
+def _add_memories(found: FoundAgent, files: SourceFiles, name: str) -> None:
+    content = source_json(files, name)
+    for each in content if isinstance(content, list) else [content]:
+        for text in source_dict(each).values():
+            for told in text.values() if isinstance(text, dict) else [text]:
+                if isinstance(told, str) and " " in told:
+                    found.add_memories_of_markdown(told, name)
+    found.lost.pop((name, "not_supported"), None)
+
+
+def _add_projects(found: FoundAgent, files: SourceFiles, name: str) -> None:
+    content = source_json(files, name)
+    for project in map(source_dict, content if isinstance(content, list) else [content]):
+        title = _NO_NAME.sub("-", source_string(project.get("name")))[:60] or "project"
+        if source_string(project.get("prompt_template")).strip():
+            found.lose(f"instructions of {title}", "instructions")
+        for number, each in enumerate(map(source_dict, source_list(project.get("docs"))), 1):
+            text = source_string(each.get("content"))
+            file = _NO_NAME.sub("-", source_string(each.get("filename")))[-80:] or f"{number}.md"
+            if text:
+                found.add_file(f"imported/claude/{title}/{file}", text.encode(errors="replace"))
+    found.lost.pop((name, "not_supported"), None)

@@ -1,0 +1,155 @@
+"""The files of a source on this computer: a folder, a zip or one file; no link is followed."""
+
+import os
+import sqlite3
+import zipfile
+import zlib
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from opencrab.domain.errors import Invalid, TooLarge
+from opencrab.engine.bundle.found import SourceFiles
+from opencrab.engine.bundle.limits import BUNDLE_FILES
+
+SOURCE_FILE_BYTES = 256 << 20
+"""The largest file that is read at once, such as all conversations of an export."""
+
+SOURCE_BYTES = 1 << 30
+_TABLE_ROWS = 200_000
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, NotImplementedError)
+
+
+class FolderSource:
+    """A folder, or one file in it; links are left out."""
+
+    def __init__(self, folder: Path, names: tuple[str, ...], name: str) -> None:
+        self._folder, self._names, self.name = folder, names, name
+
+    def names(self) -> tuple[str, ...]:
+        """Return the paths of all files."""
+        return self._names
+
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes."""
+        return (self._folder / name).stat(follow_symlinks=False).st_size
+
+    def read(self, name: str) -> bytes:
+        """Return a file's content; raises TooLarge."""
+        _require_size(name, self.size(name))
+        with (self._folder / name).open("rb") as opened:
+            return opened.read(SOURCE_FILE_BYTES)
+
+    def table(self, name: str, table: str) -> list[Mapping[str, Any]]:
+        """Return the rows of a table of an SQLite file; a view, which could run code, is none."""
+        _require_size(name, self.size(name))
+        place = f"{(self._folder / name).resolve().as_uri()}?mode=ro&immutable=1"
+        try:
+            with closing(sqlite3.connect(place, uri=True)) as opened:
+                opened.execute("PRAGMA trusted_schema=OFF")
+                opened.row_factory = sqlite3.Row
+                listed = "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?"
+                if opened.execute(listed, (table,)).fetchone() is None:
+                    return []
+                rows = opened.execute(f'SELECT * FROM "{table}" LIMIT ?', (_TABLE_ROWS,))  # noqa: S608 - names of ours
+                return [dict(row) for row in rows]
+        except sqlite3.Error as error:
+            raise Invalid(
+                f"{name!r} is not a readable SQLite database: {error}",
+                field="source",
+                cure="copy it while its program is stopped",
+            ) from None
+
+
+class ZipSource:
+    """A zip; names are only names."""
+
+    def __init__(self, opened: zipfile.ZipFile, name: str) -> None:
+        self._zip, self.name = opened, name
+        infos = [info for info in opened.infolist() if not info.is_dir()]
+        self._infos = {info.filename: info for info in infos}
+        _require_count(len(infos))
+        _require_total(sum(info.file_size for info in infos))
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all members."""
+        return tuple(sorted(self._infos))
+
+    def size(self, name: str) -> int:
+        """Return the size of a member in bytes."""
+        return self._infos[name].file_size
+
+    def table(self, name: str, _table: str) -> list[Mapping[str, Any]]:
+        """Raise Invalid: a database is read where it lies."""
+        raise Invalid(f"{name!r} is in a zip", field="source", cure="unpack it first")
+
+    def read(self, name: str) -> bytes:
+        """Return a member's content; raises Invalid and TooLarge."""
+        _require_size(name, self.size(name))
+        try:
+            with self._zip.open(self._infos[name]) as member:
+                return member.read(SOURCE_FILE_BYTES)
+        except _UNREADABLE as error:
+            raise Invalid(
+                f"{name!r} cannot be unpacked: {error}",
+                field="source",
+                cure="export it again, unchanged",
+            ) from None
+
+
+def open_source(path: Path) -> SourceFiles:
+    """Open a folder, a zip or one file; raises Invalid, TooLarge and OSError."""
+    if path.is_dir():
+        names = list[str]()
+        total = 0
+        for folder, inner, files in os.walk(path):
+            inner.sort()
+            for name in files:
+                place = Path(folder, name)
+                if place.is_symlink() or not place.is_file():
+                    continue
+                total += place.stat().st_size
+                names.append(place.relative_to(path).as_posix())
+            _require_count(len(names))
+        _require_total(total)
+        return FolderSource(path, tuple(sorted(names)), path.resolve().name)
+    with path.open("rb") as opened:
+        head = opened.read(4)
+    if head == b"PK\x03\x04":
+        try:
+            return ZipSource(zipfile.ZipFile(path), path.stem)
+        except _UNREADABLE as error:
+            raise Invalid(
+                f"{path.name!r} is a broken zip: {error}",
+                field="source",
+                cure="export it again, unchanged",
+            ) from None
+    return FolderSource(path.parent, (path.name,), path.stem)
+
+
+def _require_size(name: str, size: int) -> None:
+    if size > SOURCE_FILE_BYTES:
+        raise TooLarge(
+            f"{name!r} has {size} bytes, at most {SOURCE_FILE_BYTES} are read",
+            field="source",
+            cure="split it, or leave it out",
+        )
+
+
+def _require_count(count: int) -> None:
+    if count > BUNDLE_FILES:
+        raise TooLarge(
+            f"the source has more than {BUNDLE_FILES} files",
+            field="source",
+            cure="choose the folder of the agent alone",
+        )
+
+
+def _require_total(total: int) -> None:
+    if total > SOURCE_BYTES:
+        raise TooLarge(
+            f"the source has {total} bytes, at most {SOURCE_BYTES} are read",
+            field="source",
+            cure="choose the folder of the agent alone, or move large files out of it",
+        )

@@ -1,0 +1,103 @@
+"""Exports of ChatGPT and Claude: conversations become transcripts and memories that name them."""
+
+from typing import Any
+
+import pytest
+
+from opencrab.domain.errors import Invalid
+from tests.unit.engine.bundle.elsewhere import lost, read, secret
+
+
+def node(parent: str | None, role: str, *parts: Any, kind: str = "text") -> dict[str, Any]:
+    """A node of a conversation of ChatGPT."""
+    content = {"content_type": kind, "parts": list(parts)}
+    message = {"author": {"role": role}, "content": content, "create_time": 1_703_001_234.5}
+    return {"parent": parent, "message": message, "children": []}
+
+
+CHATGPT = [
+    {
+        "id": "c1",
+        "title": "蟹の話",
+        "create_time": 1_703_001_234.5,
+        "current_node": "d",
+        "mapping": {
+            "root": {"parent": None, "message": None},
+            "a": node("root", "system", ""),
+            "b": node("a", "user", "蟹はどう歩く?", {"content_type": "image_asset_pointer"}),
+            "c": node("b", "assistant", "まっすぐ。"),
+            "d": node("b", "assistant", f"横に。{secret()}"),
+        },
+    },
+    {"id": "../../etc", "title": "", "mapping": {"x": node(None, "user", "hello")}},
+    {"id": "loop", "title": "Loop", "mapping": {"x": node("x", "user", "again")}},
+    {"title": "Empty"},
+]
+CLAUDE = [
+    {
+        "uuid": "u1",
+        "name": "Code review",
+        "created_at": "2024-01-01T12:00:00Z",
+        "chat_messages": [
+            {"sender": "human", "text": "Look.", "created_at": "2024-01-01T12:00:00Z"},
+            {"sender": "assistant", "content": [{"type": "text", "text": "見ました。"}]},
+            {"sender": "human", "text": "", "attachments": [{"file_name": "a.pdf"}]},
+        ],
+    },
+    {"uuid": "u2", "name": "", "chat_messages": []},
+]
+
+
+def said(found: Any) -> list[tuple[str, str]]:
+    """The lines of all conversations."""
+    lines = (row["value"] for row in found.sessions if row["kind"] == "line")
+    return [(line["speaker_name"], line["text"]) for line in lines]
+
+
+def test_chatgpt_shows_the_branch_that_was_shown_last() -> None:
+    found = read("chatgpt", {"conversations.json": CHATGPT, "user.json": {}, "a.png": b"x"})
+    assert said(found) == [
+        ("user", "蟹はどう歩く?"),
+        ("assistant", "横に。[removed]"),
+        ("user", "hello"),
+        ("user", "again"),
+    ]
+    assert found.memories[0][0].startswith("Conversation “蟹の話” (2023-12-19): imported/sessions/")
+    assert "etc" not in found.memories[1][0]
+    assert {
+        ("user.json", "not_supported"),
+        ("conversation", "empty"),
+        ("蟹の話", "secret"),
+    } <= lost(found)
+
+
+def test_claude_brings_conversations_projects_and_its_memory() -> None:
+    found = read(
+        "claude",
+        {
+            "conversations.json": CLAUDE,
+            "memories.json": [{"conversations_memory": "**Work**\n\nThe user grows roses."}],
+            "projects.json": [
+                {
+                    "name": "Garden/../x",
+                    "prompt_template": "Obey",
+                    "docs": [{"filename": "../plan.md", "content": "Plant."}],
+                }
+            ],
+        },
+    )
+    assert said(found) == [("user", "Look."), ("assistant", "見ました。")]
+    assert "The user grows roses." in [text for text, _ in found.memories]
+    assert [path for path in found.files if ".." in path.split("/")] == []
+    assert b"Plant." in found.files.values()
+    assert ("attachments", "not_supported") in lost(found)
+
+
+@pytest.mark.parametrize("source", ["chatgpt", "claude"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"3", b'["x"]', b'{"a": [1]}', b"[" * 100_000]
+)
+def test_what_is_no_export_is_told_so(source: str, content: bytes) -> None:
+    with pytest.raises(Invalid) as refused:
+        read(source, {"conversations.json": content})
+    assert refused.value.cure
