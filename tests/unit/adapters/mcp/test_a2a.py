@@ -112,7 +112,7 @@ def test_what_takes_longer_is_got_later(tide: Elsewhere) -> None:
 
 
 def test_a_task_that_wants_input_goes_on_with_it(tide: Elsewhere) -> None:
-    question = {"message": {"parts": [{"text": "Which port?"}]}}
+    question: dict[str, Any] = {"message": {"parts": [{"text": "Which port?"}]}}
     tide.answers = [{"result": {"task": task("INPUT_REQUIRED", **question)}}]
     answer = ask(tide)
     assert (answer.text, answer.data["state"]) == ("Which port?", "input_required")
