@@ -27,7 +27,7 @@ from starlette.applications import Starlette
 PORT = int(sys.argv[1])
 
 
-class Tides(AgentExecutor):  # type: ignore[misc] - the SDK is in another environment
+class Tides(AgentExecutor):  # type: ignore[misc]  # not installed here
     """It says what it heard."""
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
