@@ -310,11 +310,16 @@ class DyingClient:
         return getattr(self._client, name)
 
     def call(
-        self, server: McpServer, tool: str, fingerprint: str, arguments: Mapping[str, Any]
+        self,
+        server: McpServer,
+        tool: str,
+        fingerprint: str,
+        arguments: Mapping[str, Any],
+        **named: Any,
     ) -> McpAnswer:
         if self.dies and not self._after:
             raise Killed
-        answer = self._client.call(server, tool, fingerprint, arguments)
+        answer = self._client.call(server, tool, fingerprint, arguments, **named)
         if self.dies:
             raise Killed
         return answer

@@ -78,6 +78,25 @@ def test_a_header_that_cannot_be_sent_is_named_without_its_secret(header: str, s
         ("http://example.org/mcp", "must use https", "correct url"),
     ],
 )
+def test_an_agent_elsewhere_is_checked_as_any_address(url: str, told: str, cure: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        configured_mcp_servers(configured(web={"a2a": url}), is_local=True)
+    assert caught.value.field == "mcp.servers.web.a2a"
+    assert told.replace("the url of", "the a2a of") in str(caught.value.message)
+    assert cure.replace("url", "a2a") in str(caught.value.cure)
+    (found,) = configured_mcp_servers(
+        configured(web={"a2a": "https://tides.example.org"}), is_local=False
+    )
+    assert found.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "told", "cure"),
+    [
+        ("https://me:pw@example.org/mcp", "the url of the MCP server web", "correct url"),
+        ("http://example.org/mcp", "must use https", "correct url"),
+    ],
+)
 def test_a_wrong_address_is_told_by_the_name_of_its_setting(url: str, told: str, cure: str) -> None:
     with pytest.raises(Invalid, match=told) as caught:
         configured_mcp_servers(configured(web={"url": url}), is_local=True)
@@ -131,7 +150,11 @@ def test_commands_are_not_run_on_aws() -> None:
 @pytest.mark.parametrize(
     ("name", "given", "told"),
     [
-        ("files", {"agents": ["蟹"]}, r"needs a command or a url \(or openapi\), and not both"),
+        (
+            "files",
+            {"agents": ["蟹"]},
+            r"needs a command or a url \(or openapi, or a2a\), and not both",
+        ),
         ("api", {"command": "x", "openapi": "https://example.org/a.json"}, "and not both"),
         ("api", {"openapi": "http://example.org/a.json"}, "must use https"),
         ("files", {"command": "x", "url": "https://example.org"}, "and not both"),

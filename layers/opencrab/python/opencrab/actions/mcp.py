@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from opencrab.actions.registry import Group, Registry
+from opencrab.domain.a2a.protocol import MOST_A2A_HOPS
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
@@ -21,6 +22,7 @@ from opencrab.domain.mcp.schema import find_mcp_argument_problem
 from opencrab.domain.mcp.server import McpServer
 from opencrab.domain.mcp.tool import (
     ACTION_PREFIX,
+    REMOTE_PEER,
     TRUSTED_TOOLS_KIND,
     TrustedTool,
     TrustedTools,
@@ -145,7 +147,7 @@ class McpRegistry(Registry):
         named = {"server": server.name, "tool": tool.name}
         return Action(
             name=tool.action,
-            group=f"{ACTION_PREFIX}{server.name}",
+            group=f"{REMOTE_PEER if server.a2a else ACTION_PREFIX}{server.name}",
             impact=tool.impact,
             effect=tool.effect,
             arguments=_argument_model(json.dumps(tool.parameters)),
@@ -204,8 +206,11 @@ def _call(
             "use it where only the owner does, or ask the owner to share it"
         )
     given: Mapping[str, Any] = arguments.model_extra or {}
+    hops = context.turn.hops + 1
+    if server.a2a and hops >= MOST_A2A_HOPS:
+        return ActionResult.failure(f"the words of this turn have passed through {hops} agents")
     try:
-        answer = client.call(server, tool.name, tool.fingerprint, given)
+        answer = client.call(server, tool.name, tool.fingerprint, given, key=context.key, hops=hops)
     except McpUnavailable as error:
         if error.sent and tool.effect is Effect.ONCE:
             # The engine records that nobody knows whether it was done.

@@ -61,9 +61,9 @@ def _server(name: str, values: Mapping[str, Any], missing: str, *, is_local: boo
         raise Invalid(
             f"the settings of the MCP server {name} are not valid", field=field, cure="correct them"
         ) from None
-    if not missing and bool(server.command) == bool(server.url or server.openapi):
+    if not missing and bool(server.command) == bool(server.url or server.openapi or server.a2a):
         raise Invalid(
-            f"the MCP server {name} needs a command or a url (or openapi), and not both",
+            f"the MCP server {name} needs a command or a url (or openapi, or a2a), and not both",
             field=field,
             cure=f'write {field}.command = "npx" or {field}.url = "https://…"',
         )
@@ -101,7 +101,8 @@ def _address_problem(server: "McpServer", field: str, *, is_local: bool) -> tupl
         return "on AWS its description must have an address", f"write {field}.openapi as https://…"
     if is_file and not server.url:
         return "the address of the API is missing", f"write {field}.url"
-    addresses = {"url": server.url, "openapi": "" if is_file else server.openapi}
+    described = "" if is_file else server.openapi
+    addresses = {"url": server.url, "openapi": described, "a2a": server.a2a}
     for key, url in addresses.items():
         if url:
             named = f"the MCP server {server.name}"
@@ -177,6 +178,10 @@ def _connect_to_public(server: "McpServer") -> "McpConnection":
 
 
 def _connection(server: "McpServer", backend: Any) -> "McpConnection":
+    if server.a2a:
+        from opencrab.adapters.mcp.a2a import A2aConnection
+
+        return A2aConnection(server, backend)
     if server.openapi:
         from opencrab.adapters.mcp.openapi import OpenApiConnection
 

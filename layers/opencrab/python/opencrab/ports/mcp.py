@@ -42,9 +42,19 @@ class McpClient(Protocol):
         """Return the tools that a server lists now. Raises McpUnavailable and Refused."""
 
     def call(
-        self, server: McpServer, tool: str, fingerprint: str, arguments: Mapping[str, Any]
+        self,
+        server: McpServer,
+        tool: str,
+        fingerprint: str,
+        arguments: Mapping[str, Any],
+        *,
+        key: str = "",
+        hops: int = 0,
     ) -> McpAnswer:
         """Call a tool, if the server still describes it as when it had this fingerprint.
+
+        An agent elsewhere is told `key`, which is the same if a call is made again, and the number
+        of agents that a message has passed through.
 
         Raises Refused, with nothing sent, for a tool that changed or is gone, and McpUnavailable.
         """

@@ -95,3 +95,27 @@ def test_wrong_settings_are_told_as_others_are(home: Home) -> None:
         assert f"mcp.servers.{'web' if place == 'headers.A' else 'files'}.{place}" in (
             said.out + said.err
         )
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "not trusted"), ("ja", "信頼されていません")]
+)
+def test_an_agent_elsewhere_is_added_by_its_card(home: Home, language: str, said: str) -> None:
+    home.before = ("peers",)
+    url = "https://tides.example.org"
+    header = "Authorization=Bearer ${TIDES}"
+    # The short way does as `mcp add-agent`.
+    added = home.run(
+        "add", "tides", "--a2a", url, "--header", header, "--agent", "蟹", language=language
+    )
+    assert added.code == 0, added.err
+    assert said in added.out
+    assert written(home)["tides"] == {
+        "a2a": url,
+        "agents": ["蟹"],
+        "headers": {"Authorization": "Bearer ${TIDES}"},
+    }
+    home.before = ("mcp",)
+    assert home.run("add-agent", "tides", "--a2a", url).code == 6
+    assert home.run("add-agent", "other", "--a2a", "http://tides.example.org").code != 0
+    assert "must use https" in home.err

@@ -7,6 +7,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.errors import Invalid, NotFound, Refused
+from opencrab.domain.mcp.tool import REMOTE_PEER
 from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
 from opencrab.domain.peers.talk import PEER_TALK, PeerTalk
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -47,7 +48,9 @@ def list_peers(arguments: ListPeers, context: ActionContext) -> ActionResult:
         _peer(context, each, known.get(each.agent.id), talks.get(each.agent.id))
         for each in found[:_SHOWN]
     ]
-    more = {"not_shown": len(found) - _SHOWN} if len(found) > _SHOWN else {}
+    more: dict[str, object] = {"not_shown": len(found) - _SHOWN} if len(found) > _SHOWN else {}
+    if elsewhere := _agents_elsewhere(context):
+        more["elsewhere"] = [{"name": name, "ask_with": with_} for name, with_ in elsewhere.items()]
     return ActionResult.ok(peers=peers, **more)
 
 
@@ -67,6 +70,10 @@ def find_peer_by_name(context: ActionContext, name: str) -> Profile:
     named = by_id or [
         each for each in found if wanted in {_plain(each.identity.name), _plain(each.agent.name)}
     ]
+    if not named and (action := _agents_elsewhere(context).get(name.strip())) is not None:
+        raise Refused(
+            f"{name[:100]} is an agent elsewhere", cure=f"ask it with the action {action}"
+        )
     if not named:
         raise NotFound(
             f"no agent {name[:100]!r} is in your reach", cure="choose one from list_peers"
@@ -75,6 +82,16 @@ def find_peer_by_name(context: ActionContext, name: str) -> Profile:
         ids = ", ".join(each.agent.id for each in named)
         raise Invalid(f"several agents are named {name[:100]!r}", field="peer", cure=f"use {ids}")
     return named[0]
+
+
+def _agents_elsewhere(context: ActionContext) -> dict[str, str]:
+    """Return the agents of other installations that the turn may ask, each with its action."""
+    agent, routing = context.agent, context.reach.models.routing
+    return {
+        action.group.removeprefix(REMOTE_PEER): action.name
+        for action in context.actions.allowed(agent, routing, context.turn.authority)
+        if action.group.startswith(REMOTE_PEER)
+    }
 
 
 def _peer(

@@ -62,10 +62,19 @@ class McpConnections:
         return self._place(server).listed(self._deadline(server))
 
     def call(
-        self, server: McpServer, tool: str, fingerprint: str, arguments: Mapping[str, Any]
+        self,
+        server: McpServer,
+        tool: str,
+        fingerprint: str,
+        arguments: Mapping[str, Any],
+        *,
+        key: str = "",
+        hops: int = 0,
     ) -> McpAnswer:
         place, deadline = self._place(server), self._deadline(server)
-        given = {"name": tool, "arguments": dict(arguments)}
+        given: dict[str, Any] = {"name": tool, "arguments": dict(arguments)}
+        if server.a2a:
+            given["_meta"] = {"key": key, "hops": hops}
 
         def once() -> dict[str, Any]:
             connection = _verified_connection(place, tool, fingerprint, deadline)

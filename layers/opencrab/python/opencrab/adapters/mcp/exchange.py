@@ -48,7 +48,7 @@ class McpHttpExchange:
             *((name.encode("ascii"), value.encode()) for name, value in server.headers.items()),
         ]
         # No connection is kept: one that died would leave open whether a call was made.
-        secure = any(each.startswith("https:") for each in (server.url, server.openapi))
+        secure = any(each.startswith("https:") for each in (server.url, server.openapi, server.a2a))
         self._pool = httpcore.ConnectionPool(
             ssl_context=new_tls() if secure else None,
             network_backend=backend,

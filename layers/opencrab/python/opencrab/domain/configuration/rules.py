@@ -178,6 +178,7 @@ _GATEWAYS: dict[str, SettingRule] = {
     "mcp.servers.*.env.*": SettingRule(SettingKind.SECRET, pattern=r"[^\x00]*"),
     "mcp.servers.*.url": _text(**_ADDRESS),
     "mcp.servers.*.openapi": _text(),
+    "mcp.servers.*.a2a": _text(**_ADDRESS),
     "mcp.servers.*.operations": _texts(),
     "mcp.servers.*.headers.*": SettingRule(
         SettingKind.SECRET, pattern=rf"[ -~]*{VARIABLE.pattern}[ -~]*"

@@ -20,6 +20,8 @@ class McpServer(Value):
     With `openapi`, the address or file of a description by OpenAPI 3, it is an HTTP API whose
     `operations` are its tools, or all without any; `url` is then the API's own address.
 
+    With `a2a`, the address of an agent card or of the host that has one, it is an agent elsewhere.
+
     `env` and `headers` may hold secrets: they are in no text that a person, a model or a log gets.
     `agents` are names or ids; without any, every agent has its tools. `problem` says why it cannot
     be used, in English.
@@ -33,6 +35,7 @@ class McpServer(Value):
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
     openapi: str = Field(default="", repr=False)
     operations: tuple[str, ...] = ()
+    a2a: str = Field(default="", repr=False)
     agents: tuple[str, ...] = ()
     timeout_seconds: float = 60
     max_result_kb: int = 256
@@ -42,7 +45,7 @@ class McpServer(Value):
     @property
     def identity(self) -> str:
         """A hash of what it is: tools trusted for another command or address are not trusted."""
-        described = (self.openapi,) if self.openapi else ()
+        described = tuple(each for each in (self.openapi, self.a2a) if each)
         parts = (self.command, *self.args, self.url, *described)
         return content_hash("\0".join(parts).encode())[:16]
 

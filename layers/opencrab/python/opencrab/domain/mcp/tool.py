@@ -44,6 +44,10 @@ class McpToolState(StrEnum):
     UNUSABLE = "unusable"
 
 
+REMOTE_PEER = "a2a__"
+"""How groups of actions begin that ask an agent elsewhere; its name is behind it."""
+
+
 class McpTool(Value):
     """A tool as its server lists it: `fingerprint` is a hash of all that the server says of it.
 

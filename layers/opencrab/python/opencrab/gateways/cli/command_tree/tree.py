@@ -233,6 +233,7 @@ _TREE = (
         "Use MCP servers, and serve MCP clients.",
         commands=(
             CommandNode("add", runs="configuration.mcp_servers:add_mcp_server"),
+            CommandNode("add-agent", runs="configuration.mcp_servers:add_peer_elsewhere"),
             CommandNode("list", runs="mcp.tools:list_mcp_servers"),
             CommandNode("test", runs="mcp.tools:test_mcp_server"),
             CommandNode("trust", runs="mcp.tools:trust_mcp_tool"),

@@ -72,6 +72,38 @@ def add_mcp_server(
 
 
 @cli_command
+def add_peer_elsewhere(
+    terminal: Terminal,
+    name: Annotated[str, cli_argument("A name for the agent, such as tides.", "NAME")],
+    *,
+    a2a: Annotated[
+        str, cli_option("Address of its A2A agent card, or of the host that has one.", "URL")
+    ],
+    header: Annotated[
+        list[str] | None,
+        cli_option("Header with a secret: Authorization='Bearer ${TOKEN}'.", "NAME=VALUE"),
+    ] = None,
+    agent: Annotated[
+        list[str] | None, cli_option("Agent that may ask it; default: every one.", "AGENT")
+    ] = None,
+) -> None:
+    """Add an agent of another installation; no agent asks it before you trust its card."""
+    configuration = open_terminal_configuration(terminal)
+    if name in mcp_server_names_in(configuration):
+        raise Conflict(terminal.words("mcp_exists", name=name), cure=f"opencrab mcp remove {name}")
+    place = f"{_SECTION}.{name}"
+    texts: dict[str, str | None] = {f"{place}.a2a": a2a}
+    if agent:
+        texts[f"{place}.agents"] = json.dumps(agent, ensure_ascii=False)
+    for key, value in _pairs(terminal, "headers", header).items():
+        texts[f"{place}.headers.{key}"] = value
+    configuration.change(texts)
+    file = str(configuration.written)
+    terminal.print_result({"name": name, "file": file}, "peer_added", name=name, file=file)
+    terminal.print_note("peer_try", name=name)
+
+
+@cli_command
 def remove_mcp_server(
     terminal: Terminal,
     name: McpServer,
