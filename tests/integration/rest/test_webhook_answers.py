@@ -1,5 +1,6 @@
 """The answer to a webhook's event arrives at its address, once to whoever compares ids."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,18 @@ class Died(BaseException):
 class Sending:
     """A house whose webhook answers to an address; the receiver answers as the test says."""
 
-    def __init__(self, house: House, *answers: Iterable[bytes] | BaseException) -> None:
+    def __init__(
+        self,
+        house: House,
+        *answers: Iterable[bytes] | BaseException,
+        template: str = "{{ text }}",
+    ) -> None:
         self.house, self.waiting = house, list(answers)
         self.net = Net(self._answer)
         clock = FakeClock(house.runtime.clock.now())
         house.furnish(channels={"webhook": self.net.answers(house.runtime.home.facts, clock)})
-        body = {"name": "ci", "agent_id": house.agent("蟹"), "reply_to": URL}
+        agent_id = house.agent("蟹")
+        body = {"name": "ci", "agent_id": agent_id, "reply_to": URL, "template": template}
         self.made = house.made("/webhooks", body)
         house.made("/webhooks/ci/test", {"body": {"text": "満潮?"}})
         house.work()
@@ -62,7 +69,7 @@ class Sending:
 @pytest.fixture
 def sending(tmp_path: Path) -> Iterator[Callable[..., Sending]]:
     house = House(tmp_path)
-    yield lambda *answers: Sending(house, *answers)
+    yield lambda *answers, **more: Sending(house, *answers, **more)
     house.close()
 
 
@@ -80,6 +87,14 @@ def test_an_answer_arrives_signed_with_the_secret_of_answers(
     assert receiver.ask("ci", lines, body.encode("latin-1"), now=now).status == 202
     assert secret != made.made["secret"]
     assert secret not in made.house.call("GET", "/webhooks").text
+
+
+def test_a_receiver_hears_also_that_nothing_was_said(sending: Callable[..., Sending]) -> None:
+    made = sending(template="stay silent")
+    made.deliver()
+    _, _, body = made.net.requests[0].partition("\r\n\r\n")
+    told = json.loads(body)
+    assert (told["type"], told["data"]["text"], told["data"]["last"]) == ("turn.ended", "", True)
 
 
 def test_what_fails_or_dies_on_the_way_is_repeated_under_the_same_id(

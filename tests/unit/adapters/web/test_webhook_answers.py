@@ -114,6 +114,13 @@ def test_an_approval_that_is_asked_for_says_which(home: Home) -> None:
     assert (told["type"], told["data"]["approval_id"]) == ("approval.requested", "a1")
 
 
+def test_a_turn_that_says_nothing_is_said_to_have_ended(home: Home) -> None:
+    add(home)
+    net = Net(lambda url: reply())
+    send(home, net, utterance("", closes=True, opens=True))
+    assert json.loads(received(net)[2])["type"] == "turn.ended"
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [

@@ -79,9 +79,10 @@ def test_scripts_get_it_as_json(program: Program, server: Server) -> None:
 
 def test_webhooks_are_listed(program: Program, server: Server) -> None:
     listed = view(session="{{ room }}", reply_to="discord:42")
+    server.on("GET /agents", ok({"items": [AGENT], "next_cursor": None}))
     server.on("GET /webhooks", ok({"items": [listed]}), ok({"items": []}))
     said = program.run("webhooks", "list").out
-    for word in ("ci", "standard", "{{ room }}", "discord:42"):
+    for word in ("ci", "Mika", "standard", "{{ room }}", "discord:42"):
         assert word in said
     assert "webhook はありません" in program.run("--language", "ja", "webhooks", "list").out
 

@@ -125,7 +125,7 @@ class WebhookAnswerChannel:
 
 
 def _body(name: str, utterance: Utterance) -> bytes:
-    """Return the event as JSON: what was said, or that an approval is asked for."""
+    """Return the event as JSON: what was said, a question for an approval, or a silent end."""
     data = {
         "webhook": name,
         "agent_id": utterance.agent_id,
@@ -136,8 +136,9 @@ def _body(name: str, utterance: Utterance) -> bytes:
     }
     if utterance.approval is not None:
         data["approval_id"] = utterance.approval
+    kind = "message.sent" if utterance.text else "turn.ended"
     told = {
-        "type": "message.sent" if utterance.approval is None else "approval.requested",
+        "type": kind if utterance.approval is None else "approval.requested",
         "timestamp": utterance.created_at.isoformat(),
         "data": data,
     }

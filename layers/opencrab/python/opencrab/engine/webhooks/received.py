@@ -166,7 +166,7 @@ def _channel(received: _Received) -> Channel | None:
     """Return where answers go; an address is found by the webhook's name when one is sent."""
     kind, _, address = received.webhook.reply_to.partition(":")
     if kind == "https":
-        return Channel(kind=WEBHOOK, address=received.name)
+        return Channel(kind=WEBHOOK, address=received.name, awaited=True)
     return Channel(kind=kind, address=address) if kind else None
 
 

@@ -8,7 +8,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal.arguments import Yes, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import confirm_on_terminal
-from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
+from opencrab.gateways.cli.terminal.lookup import agent_names_for_terminal, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _PROOFS = {
@@ -147,10 +147,11 @@ def _show_secret(
 
 
 def _draw_webhooks(terminal: Terminal, webhooks: list[dict[str, Any]]) -> None:
+    names = agent_names_for_terminal(terminal)
     rows = [
         (
             each["name"],
-            each["agent_id"],
+            names.get(each["agent_id"], each["agent_id"]),
             each["scheme"],
             each["authority"],
             each["session"] or "-",
