@@ -135,3 +135,13 @@ def test_search_finds_what_was_imported_and_nothing_of_an_import_that_was_undone
     here.run("agents", "import", bundle, "--undo")
     again = searching(home, clock, tmp_path / "search")
     assert not again.search(left["agent_id"], SearchQuery("薔薇"))
+
+
+def test_a_file_that_is_no_bundle_or_not_there_says_so(here: Place, tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("hello", encoding="utf-8")
+    for file in (other, tmp_path / "nothing.zip", tmp_path):
+        said = here.program.run("agents", "import", str(file))
+        assert said.code != 0
+        assert "→" in said.err
+    assert here.agents() == []
