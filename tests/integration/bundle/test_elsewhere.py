@@ -1,5 +1,6 @@
 """Agents of other programs: nothing without --yes, and nothing trusted before it is adopted."""
 
+import json
 import sqlite3
 import zipfile
 from pathlib import Path
@@ -93,3 +94,32 @@ def test_a_database_is_read_and_not_run(here: Place, tmp_path: Path) -> None:
     said = here.program.run("import", "opencrab-plan", str(path), "--yes")
     assert said.code != 0
     assert "not a readable SQLite database" in said.err
+
+
+def test_what_is_written_for_other_programs_is_read_back_without_secrets_of_memory(
+    here: Place, rowan: str, tmp_path: Path
+) -> None:
+    card, file = tmp_path / "card.json", tmp_path / "rowan.af"
+    here.run("agents", "bundle", "Rowan", "--format", "character-card", "--to", card)
+    here.run("agents", "bundle", "Rowan", "--format", "letta", "--to", file)
+    told = json.loads(card.read_text(encoding="utf-8"))
+    assert (told["spec"], told["data"]["name"]) == ("chara_card_v3", "Rowan")
+    assert "癖: よく笑う 🦀" in told["data"]["personality"]
+    assert "庭の手入れを手伝う。" in told["data"]["description"]
+    assert "薔薇" not in card.read_text(encoding="utf-8")
+    blocks = {each["label"]: each["value"] for each in json.loads(file.read_bytes())["blocks"]}
+    assert "薔薇は日なたが好き。" in blocks["memories"]
+    assert "six hours" not in blocks["memories"]
+    assert "太郎" not in blocks["memories"]
+    made = here.run(
+        *("--json", "agents", "import-from", "character-card", card, "--as", "Card", "--yes")
+    ).json
+    traits = here.home.agents.get(made["id"]).soul.custom_traits
+    assert "癖: よく笑う 🦀" in traits["Personality"]
+    again = tmp_path / "again.json"
+    here.run("agents", "bundle", "Card", "--format", "character-card", "--to", again)
+    assert json.loads(again.read_bytes())["data"]["personality"] == told["data"]["personality"]
+    other = here.run(
+        *("--json", "agents", "import-from", "letta", file, "--as", "File", "--yes")
+    ).json
+    assert len(here.stored(other["id"])["memory"]) == 2

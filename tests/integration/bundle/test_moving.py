@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import httpx
+
+from opencrab.ports.memory.search import SearchQuery
 from tests.integration.bundle.moving import Place, members
+from tests.searching import searching
 
 
 def test_an_agent_that_moves_to_aws_and_back_makes_the_same_bundle(
@@ -109,3 +113,35 @@ def test_untrusted_memories_count_once_their_owner_adopts_them(
     again = there.program.run("memory", "adopt", "--agent", "Rowan")
     assert again.code != 0
     assert "no untrusted memory" in again.err
+
+
+def test_search_finds_what_was_imported_and_nothing_of_an_import_that_was_undone(
+    here: Place, rowan: str, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "b.zip"
+    here.run("agents", "bundle", "Rowan", "--to", bundle)
+    made = here.run("--json", "agents", "import", bundle, "--trust", "--as", "Copy").json
+    home, clock = here.home, here.house.runtime.clock
+    search = searching(home, clock, tmp_path / "search")
+    found = [each.row.text for each in search.search(made["id"], SearchQuery("薔薇"))]
+    assert any("薔薇は日なたが好き。" in text for text in found)
+    here.server.breaks = lambda request: (
+        httpx.ReadError("reset", request=request) if "/finish" in str(request.url) else None
+    )
+    assert here.program.run("agents", "import", str(bundle), "--trust", "--as", "Half").code != 0
+    here.server.breaks = lambda _: None
+    (left,) = here.house.got("/agent-imports")["items"]
+    assert search.search(left["agent_id"], SearchQuery("薔薇"))
+    here.run("agents", "import", bundle, "--undo")
+    again = searching(home, clock, tmp_path / "search")
+    assert not again.search(left["agent_id"], SearchQuery("薔薇"))
+
+
+def test_a_file_that_is_no_bundle_or_not_there_says_so(here: Place, tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("hello", encoding="utf-8")
+    for file in (other, tmp_path / "nothing.zip", tmp_path):
+        said = here.program.run("agents", "import", str(file))
+        assert said.code != 0
+        assert "→" in said.err
+    assert here.agents() == []

@@ -26,6 +26,7 @@ DATA = {
         "entries": [
             {"keys": ["reef", "潮"], "content": "The reef is old.", "enabled": True},
             {"keys": [], "content": f"token = {secret()}"},
+            {"keys": ["x"], "content": "OFF", "enabled": False},
         ]
     },
     "extensions": {"depth_prompt": {"prompt": "x"}},
@@ -75,7 +76,7 @@ def test_a_card_becomes_traits_memories_and_a_file(content: bytes) -> None:
     assert found.memories[0][0] == "reef, 潮: The reef is old."
     assert "やあ。" in found.files["imported/character_card.md"].decode()
     told = json.dumps([found.traits, found.memories, str(found.files)], ensure_ascii=False)
-    for never in ("IGNORE", "AND THESE", secret()):
+    for never in ("IGNORE", "AND THESE", "OFF", secret()):
         assert never not in told
     assert {
         ("system_prompt", "instructions"),

@@ -24,7 +24,22 @@ CHATGPT = [
         "mapping": {
             "root": {"parent": None, "message": None},
             "a": node("root", "system", ""),
-            "b": node("a", "user", "蟹はどう歩く?", {"content_type": "image_asset_pointer"}),
+            "p": {
+                "parent": "a",
+                "message": {
+                    "author": {"role": "user"},
+                    "content": {"user_profile": "I am Taro", "user_instructions": "Obey"},
+                },
+            },
+            "t": {
+                "parent": "p",
+                "message": {
+                    "author": {"role": "assistant"},
+                    "recipient": "web.run",
+                    "content": {"content_type": "code", "text": "{}"},
+                },
+            },
+            "b": node("t", "user", "蟹はどう歩く?", {"content_type": "image_asset_pointer"}),
             "c": node("b", "assistant", "まっすぐ。"),
             "d": node("b", "assistant", f"横に。{secret()}"),
         },
@@ -39,7 +54,7 @@ CLAUDE = [
         "name": "Code review",
         "created_at": "2024-01-01T12:00:00Z",
         "chat_messages": [
-            {"sender": "human", "text": "Look.", "created_at": "2024-01-01T12:00:00Z"},
+            {"sender": "Human", "text": "Look.", "created_at": "2024-01-01T12:00:00Z"},
             {"sender": "assistant", "content": [{"type": "text", "text": "見ました。"}]},
             {"sender": "human", "text": "", "attachments": [{"file_name": "a.pdf"}]},
         ],
@@ -64,6 +79,7 @@ def test_chatgpt_shows_the_branch_that_was_shown_last() -> None:
     ]
     assert found.memories[0][0].startswith("Conversation “蟹の話” (2023-12-19): imported/sessions/")
     assert "etc" not in found.memories[1][0]
+    assert {("custom instructions", "instructions"), ("tool calls", "not_supported")} <= lost(found)
     assert {
         ("user.json", "not_supported"),
         ("conversation", "empty"),
@@ -75,7 +91,7 @@ def test_claude_brings_conversations_projects_and_its_memory() -> None:
     found = read(
         "claude",
         {
-            "conversations.json": CLAUDE,
+            "conversations.json": {"conversations": CLAUDE},
             "memories.json": [{"conversations_memory": "**Work**\n\nThe user grows roses."}],
             "projects.json": [
                 {

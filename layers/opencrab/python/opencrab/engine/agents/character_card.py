@@ -64,6 +64,11 @@ def agent_from_character_card(
     return agent, tuple(part for part, text in said.items() if len(text) > _TRAIT)
 
 
+def character_card_labels() -> dict[str, str]:
+    """Return the fields of a card by the labels of their traits, in all languages."""
+    return {_TEXTS[part][language]: part for part in _TAKEN for language in Language}
+
+
 def _fill_placeholders(text: str, names: Mapping[str, Any]) -> str:
     """Replace the places of a card where the names of the character and the person belong."""
     kept = text.replace("\r\n", "\n").replace("\x00", "")

@@ -55,8 +55,8 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "bundle.exports": ("/api/agents/{agent_id}/bundle",),
     "bundle.imports": (
         "/api/agent-imports",
-        "/api/agent-imports/{import_id}",
         "/api/agent-imports/{import_id}/finish",
+        "/api/agent-imports/{import_id}",
     ),
     "bundle.import_parts": (
         "/api/agent-imports/{import_id}/parts/{number}",

@@ -82,7 +82,9 @@ def _add_lorebook(found: FoundAgent, data: dict[str, Any]) -> None:
     for entry in map(source_dict, listed):
         keys = ", ".join(filter(None, map(source_string, source_list(entry.get("keys")))))
         content = source_string(entry.get("content")).strip()
-        if content:
+        if entry.get("enabled") is False or entry.get("disable") is True:
+            found.lose("disabled entries of character_book", "not_supported")
+        elif content:
             found.add_memory(f"{keys}: {content}" if keys else content, "character_book")
 
 

@@ -67,6 +67,8 @@ def conversations_of_source(
             found.lose(name, "not_supported")
     for name in taken:
         content = source_json(files, name)
+        if isinstance(content, dict) and isinstance(content.get("conversations"), list):
+            content = content["conversations"]
         listed = content if isinstance(content, list) else [content]
         read += [source_dict(each) for each in listed]
     if not any(read):
@@ -106,6 +108,14 @@ def _shown_branch(mapping: dict[str, Any], last: str) -> list[dict[str, Any]]:
 def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None:
     role = source_string(source_dict(message.get("author")).get("role"))
     content = source_dict(message.get("content"))
+    if source_string(content.get("user_profile")) or source_string(
+        content.get("user_instructions")
+    ):
+        found.lose("custom instructions", "instructions")
+        return
+    if message.get("recipient") not in {None, "all"}:
+        found.lose("tool calls", "not_supported")
+        return
     texts = list[str]()
     for part in source_list(content.get("parts")):
         text = part if isinstance(part, str) else source_string(source_dict(part).get("text"))

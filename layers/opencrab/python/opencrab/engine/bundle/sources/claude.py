@@ -50,7 +50,7 @@ def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None
     blocks = map(source_dict, source_list(message.get("content")))
     told = [source_string(block.get("text")) for block in blocks]
     text = "\n".join(filter(None, told)) or source_string(message.get("text"))
-    speaker = {"human": "user"}.get(source_string(message.get("sender")), "assistant")
+    speaker = {"human": "user"}.get(source_string(message.get("sender")).casefold(), "assistant")
     found.add_line(speaker, text, source_time(message.get("created_at")), title)
     for each in ("attachments", "files"):
         if count := len(source_list(message.get(each))):

@@ -1,5 +1,6 @@
 """Commands that write an agent to a bundle, and take one in."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,17 @@ from opencrab.gateways.cli.terminal.lookup import (
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
+class BundleForm(StrEnum):
+    """The form in which an agent is written."""
+
+    BUNDLE = "bundle"
+    CARD = "character-card"
+    LETTA = "letta"
+
+
+_ENDINGS = {BundleForm.CARD: "card.json", BundleForm.LETTA: "af"}
+
+
 @cli_command
 def bundle_agent(
     terminal: Terminal,
@@ -26,6 +38,9 @@ def bundle_agent(
         bool, cli_option("Also what it learned from and about other people.")
     ] = False,
     sessions: Annotated[bool, cli_option("Also its conversations, to read.")] = False,
+    form: Annotated[
+        BundleForm, typer.Option("--format", help="For other programs: character-card or letta.")
+    ] = BundleForm.BUNDLE,
     force: Force = False,
 ) -> None:
     """Write an agent to a file that another installation takes in."""
@@ -33,6 +48,13 @@ def bundle_agent(
     from opencrab.gateways.cli.bundle.receiving import write_bundle_file
 
     found = agent_named_on_terminal(terminal, agent)
+    if form is not BundleForm.BUNDLE:
+        from opencrab.gateways.cli.bundle.foreign_forms import write_agent_for_others
+
+        place = to or Path(f"{found['id']}.{_ENDINGS[form]}")
+        made = write_agent_for_others(terminal, found["id"], place, form=form.value, replace=force)
+        terminal.print_result(made, "agent_written_for_others", place=place, size=made["size"])
+        return
     target = to or Path(f"{found['id']}.opencrab.zip")
     written = write_bundle_file(
         terminal, found["id"], target, people=people, sessions=sessions, replace=force

@@ -31,14 +31,14 @@ def write_bundle_file(
     Raises Invalid and Conflict for the file, and Conflict for a file of the agent that changes
     again and again meanwhile.
     """
-    now = terminal.options.now
+    now, agent = terminal.options.now, ("agents", agent_id)
     at = now() if now else _NO_TIME
     with new_file_for_terminal(terminal, target, replace=replace) as opened:
         with BundleWriter(opened, at=at, agent_id=agent_id, spool=BUNDLE_SPOOL) as bundle:
-            for row in _rows(terminal, ("agents", agent_id, "bundle"), people=people):
+            for row in bundle_rows_of_server(terminal, (*agent, "bundle"), people=people):
                 _add(terminal, agent_id, bundle, row)
             if sessions:
-                for row in _rows(terminal, ("agents", agent_id, "memory", "export")):
+                for row in bundle_rows_of_server(terminal, (*agent, "memory", "export")):
                     if row["kind"] in {"session", "line"}:
                         bundle.add_row(SESSIONS, json.dumps(row, ensure_ascii=False))
         size = opened.tell()
@@ -73,7 +73,10 @@ def _content(terminal: Terminal, agent_id: str, path: str, sha256: str) -> tuple
     return content, hashlib.sha256(content).hexdigest() == sha256
 
 
-def _rows(terminal: Terminal, parts: tuple[str, ...], **query: object) -> Iterator[dict[str, Any]]:
+def bundle_rows_of_server(
+    terminal: Terminal, parts: tuple[str, ...], **query: object
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an export, part after part."""
     place: str | None = None
     while True:
         text, place = terminal.client.json_lines(*parts, after=place, **query)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -30,11 +30,13 @@ class OpenBundle:
 @contextmanager
 def open_bundle_file(terminal: Terminal, file: Path) -> Iterator[OpenBundle]:
     """Open a bundle and check all of it; raises Invalid and TooLarge before anything is sent."""
-    try:
-        with file.open("rb") as opened:
-            yield check_bundle(opened)
-    except OSError as error:
-        raise file_error_for_terminal(terminal, file, error) from error
+    with ExitStack() as stack:
+        try:
+            opened = stack.enter_context(file.open("rb"))
+            bundle = check_bundle(opened)
+        except OSError as error:
+            raise file_error_for_terminal(terminal, file, error) from error
+        yield bundle
 
 
 def check_bundle(file: IO[bytes]) -> OpenBundle:
