@@ -35,6 +35,7 @@ def test_a_source_is_shown_first_and_imported_as_untrusted(
     place: Place = request.getfixturevalue(home)
     shown = place.run("import", "openclaw", workspace)
     assert "memories" in shown.out
+    assert "in its prompt from the start" in shown.out
     assert "--yes" in shown.err
     assert place.agents() == []
     made = place.run("--json", "agents", "import-from", "openclaw", workspace, "--yes").json

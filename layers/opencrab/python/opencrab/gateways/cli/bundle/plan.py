@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from opencrab.domain.bundle.contents import DOCUMENTS, FILE
+from opencrab.domain.bundle.contents import AGENT, DOCUMENTS, FILE
 from opencrab.engine.bundle.rows import TRUSTED_KINDS
 from opencrab.gateways.cli.bundle.sending import OpenBundle, check_bundle_settings
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _SESSION = "session"
 _KINDS = {
+    "agent": "bundle_kind_agent",
     "mind": "bundle_kind_mind",
     "memory": "bundle_kind_memory",
     "experience": "bundle_kind_experience",
@@ -54,6 +55,7 @@ _LEFT_OUT = {
     "goal_as_memory": "bundle_left_goal_as_memory",
 }
 _UNTRUSTED = {
+    AGENT: "bundle_becomes_prompt",
     "skill": "bundle_becomes_quarantined",
     "schedule": "bundle_becomes_off",
     **dict.fromkeys(TRUSTED_KINDS, "bundle_becomes_nothing"),
@@ -64,10 +66,10 @@ def plan_bundle_import(
     terminal: Terminal, bundle: OpenBundle, *, name: str, trusted: bool
 ) -> dict[str, Any]:
     """Return what an import of a bundle would do; the server is asked, nothing is written."""
-    counts = Counter(bundle.reader.check())
+    counts = Counter({AGENT: 1, **bundle.reader.check()})
     rows = [
         {"kind": kind, "count": counts[kind], "becomes": _becomes(kind, trusted=trusted)}
-        for kind in (*DOCUMENTS, FILE, _SESSION)
+        for kind in (AGENT, *DOCUMENTS, FILE, _SESSION)
         if counts[kind]
     ]
     manifest = bundle.reader.manifest
