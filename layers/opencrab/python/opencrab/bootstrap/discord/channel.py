@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import ValidationError
 
 from opencrab import settings
+from opencrab.domain.access.authority import CHAT_KINDS
 from opencrab.domain.discord.community import KIND, Community
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
@@ -80,7 +81,7 @@ def configured_channels(
 ) -> dict[str, Any]:
     """Return the parts of a `Runtime` for Discord, and for the chat services that are enabled."""
     parts = vars(discord_of(configured, secrets, clock, facts, load=load))
-    if not configured.get("gateway.line.enabled"):
+    if not any(configured.get(f"gateway.{kind}.enabled") for kind in CHAT_KINDS):
         return parts
     from opencrab.bootstrap.chat.parts import with_chat_services
 
