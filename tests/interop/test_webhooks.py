@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.system_clock import SystemClock
+from opencrab.adapters.system_clock import FakeClock, SystemClock
 from tests.conftest import ROOT
+from tests.contract.homes import sqlite
+from tests.unit.adapters.web.net import Net, reply
+from tests.unit.adapters.web.test_webhook_answers import add, received, utterance
 from tests.unit.gateways.door.visiting import OLD, SECRET, Visit, signed, standard
 
 CLIENT = Path(__file__).with_name("webhooks_client.py")
@@ -65,6 +68,18 @@ def test_what_is_signed_as_the_door_expects_is_valid_for_the_library(library: Li
     assert not library.ask(secret=other, body=BODY, headers=headers)["valid"]
     stale = signed(BODY.encode(), at=now - 600)
     assert not library.ask(secret=SECRET, body=BODY, headers=stale)["valid"]
+
+
+def test_an_answer_that_we_post_is_valid_for_the_library(library: Library, tmp_path: Path) -> None:
+    clock = FakeClock(SystemClock().now())
+    with sqlite(tmp_path, clock) as home:
+        add(home)
+        net = Net(lambda url: reply())
+        net.answers(home.facts, clock).send(utterance("満潮 🦀"))
+    _, headers, body = received(net)
+    asked = {"body": body.decode(), "headers": headers}
+    assert library.ask(secret=SECRET, **asked) == {"valid": True}
+    assert not library.ask(secret=OLD, **asked)["valid"]
 
 
 def test_both_refuse_the_same_ages(library: Library) -> None:

@@ -122,7 +122,7 @@ def test_a_removed_webhook_refuses_and_what_it_had_queued_is_kept_with_the_reaso
         ({"name": "CI"}, 422, "name"),
         ({"name": "a/b"}, 422, "name"),
         ({"authority": "self"}, 422, "authority"),
-        ({"reply_to": "https://example.org"}, 422, "reply_to"),
+        ({"reply_to": "http://example.org"}, 422, "reply_to"),
         ({"scheme": "none"}, 422, "scheme"),
         ({"agent_id": "nobody"}, 404, "nobody"),
     ],

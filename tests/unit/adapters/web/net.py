@@ -7,9 +7,12 @@ from typing import Any
 
 import httpcore
 
+from opencrab.adapters.system_clock import FakeClock
 from opencrab.adapters.web.address import AllowList
 from opencrab.adapters.web.fetch import HttpPages
 from opencrab.adapters.web.files import HttpFiles
+from opencrab.adapters.web.webhook_answers import WebhookAnswerChannel
+from opencrab.ports.documents import Documents
 
 PUBLIC = "93.184.215.14"
 OTHER = "2606:2800:220:1:248:1893:25c8:1946"
@@ -54,6 +57,17 @@ class Net(httpcore.NetworkBackend):
     def files(self, *allowed: str) -> HttpFiles:
         """The product's fetching of files over this internet."""
         return HttpFiles(AllowList(allowed), self, self.resolve, lambda: self.now, _no_tls)
+
+    def answers(self, facts: Documents, clock: FakeClock) -> WebhookAnswerChannel:
+        """The product's sending of answers over this internet."""
+        return WebhookAnswerChannel(
+            facts,
+            clock,
+            self,
+            resolve=self.resolve,
+            seconds=lambda: self.now,
+            new_tls=_no_tls,
+        )
 
     def resolve(self, name: str, port: int) -> Sequence[str]:
         self.looked_up.append(name)

@@ -70,7 +70,7 @@ def test_slack_has_people_and_a_channel_of_its_own() -> None:
     found = configured_channels(
         load_settings({}, variables), secrets, FakeClock(NOW), FewFacts(), load=load_settings
     )
-    assert set(found["channels"]) == set(found["chats"]) == {"slack"}
+    assert (set(found["channels"]), set(found["chats"])) == ({"slack", "webhook"}, {"slack"})
     chat = found["chats"]["slack"]
     assert chat.people.authority("U061F7AUR") is Authority.OWNER
     assert (chat.signing_secret(), chat.signing_secret_name) == ("s", "SLACK_SIGNING_SECRET")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -135,3 +136,55 @@ def test_every_kind_that_is_read_is_handled() -> None:
     assert READERS.keys() == HANDLERS.keys()
     for module in HANDLERS.values():
         assert callable(import_module(module).handle_received_event)
+
+
+class Faulty:
+    """Stores of a home; the call of this number fails, before or after it was carried out."""
+
+    def __init__(self, number: int, *, after: bool) -> None:
+        self.left, self.after, self.broke = number, after, False
+
+    def over(self, store: Any) -> Any:
+        return _Wrapped(self, store)
+
+    def call(self, method: Any, *args: Any, **named: Any) -> Any:
+        self.left -= 1
+        if self.left != 0:
+            return method(*args, **named)
+        self.broke = True
+        if self.after:
+            method(*args, **named)
+        raise Unavailable("the answer is lost" if self.after else "nothing arrived", cure="wait")
+
+
+class _Wrapped:
+    def __init__(self, faulty: Faulty, store: Any) -> None:
+        self._faulty, self._store = faulty, store
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        return partial(self._faulty.call, found) if callable(found) else found
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_fault_at_any_call_of_a_store_leaves_one_turn(runtime: Runtime, *, after: bool) -> None:
+    home, broke = runtime.home, 0
+    for number in range(1, 40):
+        visit = Visit({"ci": standard()})
+        content = b'{"n":%d}' % number
+        assert visit.ask("ci", signed(content, event_id=f"f{number}"), content).status == 202
+        ((body, _, _),) = visit.queued
+        faulty = Faulty(number, after=after)
+        names = ("agents", "sessions", "journal", "facts", "turns")
+        stores = {name: faulty.over(getattr(home, name)) for name in names}
+        broken = replace(runtime, home=replace(home, **stores))
+        outcome = handle_queued_event(broken, Delivery(body, "g", "r", 1))
+        assert (outcome is MessageOutcome.CONTINUE) is faulty.broke
+        assert handle_queued_event(runtime, Delivery(body, "g", "r", 2)) is MessageOutcome.FINISHED
+        found = turns(runtime)
+        assert len({each.body for each in found}) == 1, (number, found)
+        broke += faulty.broke
+        if not faulty.broke:
+            break
+    assert broke >= 5
+    assert dead(runtime) == []

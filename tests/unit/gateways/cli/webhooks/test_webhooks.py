@@ -20,6 +20,7 @@ def view(**changes: Any) -> dict[str, Any]:
         "template": "",
         "authority": "public",
         "reply_to": "",
+        "reply_problem": "",
         "previous_until": 0,
         "created_at": "2026-01-01T00:00:00Z",
         **changes,
@@ -53,6 +54,21 @@ def test_address_and_secret_are_the_result_and_the_rest_is_a_note(
     )
 
 
+def test_the_secret_of_answers_is_shown_with_where_they_go(
+    program: Program, server: Server
+) -> None:
+    place = "https://hooks.example.org/crab"
+    server.on("GET /agents", ok({"items": [AGENT], "next_cursor": None}))
+    made = view(secret="whsec_x", reply_secret="whsec_r", reply_to=place)
+    server.on("POST /webhooks", ok(made))
+    said = program.run("webhooks", "add", "ci", "--agent", "Mika", "--reply-to", place)
+    assert said.out.splitlines()[1:] == ["whsec_x", "whsec_r"]
+    assert place in said.err
+    failed = view(reply_to=place, reply_problem="status 500")
+    server.on("GET /webhooks", ok({"items": [failed]}))
+    assert "status 500" in " ".join(program.run("webhooks", "list").out.split())
+
+
 def test_scripts_get_it_as_json(program: Program, server: Server) -> None:
     server.on("POST /webhooks/ci/rotate", ok(view(secret="whsec_y")))
     found = json.loads(program.run("webhooks", "rotate", "ci", "--hours", "0", "--json").out)
@@ -63,9 +79,10 @@ def test_scripts_get_it_as_json(program: Program, server: Server) -> None:
 
 def test_webhooks_are_listed(program: Program, server: Server) -> None:
     listed = view(session="{{ room }}", reply_to="discord:42")
+    server.on("GET /agents", ok({"items": [AGENT], "next_cursor": None}))
     server.on("GET /webhooks", ok({"items": [listed]}), ok({"items": []}))
     said = program.run("webhooks", "list").out
-    for word in ("ci", "standard", "{{ room }}", "discord:42"):
+    for word in ("ci", "Mika", "standard", "{{ room }}", "discord:42"):
         assert word in said
     assert "webhook はありません" in program.run("--language", "ja", "webhooks", "list").out
 

@@ -1,4 +1,4 @@
-"""One GET to the public internet: to the numbers that were judged, in time, and in our words."""
+"""One request to the public internet: to the numbers that were judged, in time, in our words."""
 
 import ssl
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ Headers = Sequence[tuple[str, str]]
 
 
 class GuardedGet:
-    """GET without cookies, keys and referrer, over a new connection each time.
+    """GET, or one POST, without cookies and referrer, over a new connection each time.
 
     Errors never quote what a server says, since error texts do not count as external words.
 
@@ -55,9 +55,9 @@ class GuardedGet:
 
     @contextmanager
     def opened(
-        self, address: Address, headers: Headers, deadline: float
+        self, address: Address, headers: Headers, deadline: float, *, post: bytes | None = None
     ) -> Iterator[httpcore.Response]:
-        """Send the request and give the response, whose body is not read yet."""
+        """Send the request, a POST if it has a body; give the response, whose body is not read."""
         url = httpcore.URL(
             scheme=address.scheme.encode(),
             host=address.host.encode(),
@@ -71,7 +71,11 @@ class GuardedGet:
                 origin=url.origin, ssl_context=self._tls, network_backend=self._backend
             ) as connection,
             connection.stream(
-                "GET", url, headers=[*headers], extensions={"timeout": patience}
+                "GET" if post is None else "POST",
+                url,
+                headers=[*headers],
+                content=post,
+                extensions={"timeout": patience},
             ) as response,
         ):
             yield response

@@ -4,7 +4,7 @@ No code of it is loaded, and no token is read, before the first use.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
 from threading import Event
@@ -71,6 +71,20 @@ def discord_of(
     )
 
 
+def channel_parts(
+    configured: "Settings",
+    secrets: Secrets,
+    clock: Clock,
+    facts: Documents,
+    *,
+    load: Callable[..., "Settings"] = settings.load_settings,
+) -> DiscordParts:
+    """Return what `discord_of` does, and the channel of answers to addresses of webhooks."""
+    parts = discord_of(configured, secrets, clock, facts, load=load)
+    channel = cast("DeliveryChannel", _Later(lambda: _webhook_answers(facts, clock)))
+    return replace(parts, channels={**parts.channels, "webhook": channel})
+
+
 def configured_channels(
     configured: "Settings",
     secrets: Secrets,
@@ -79,8 +93,8 @@ def configured_channels(
     *,
     load: Callable[..., "Settings"] = settings.load_settings,
 ) -> dict[str, Any]:
-    """Return the parts of a `Runtime` for Discord, and for the chat services that are enabled."""
-    parts = vars(discord_of(configured, secrets, clock, facts, load=load))
+    """Return what `channel_parts` does, with the chat services that are enabled."""
+    parts = vars(channel_parts(configured, secrets, clock, facts, load=load))
     if not any(configured.get(f"gateway.{kind}.enabled") for kind in CHAT_KINDS):
         return parts
     from opencrab.bootstrap.chat.parts import with_chat_services
@@ -179,6 +193,13 @@ def _channel(discord: Discord, facts: Documents, clock: Clock) -> DeliveryChanne
     from opencrab.adapters.discord.channel import DiscordChannel
 
     return DiscordChannel(discord, facts, clock)
+
+
+def _webhook_answers(facts: Documents, clock: Clock) -> DeliveryChannel:
+    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+    from opencrab.adapters.web.webhook_answers import WebhookAnswerChannel
+
+    return WebhookAnswerChannel(facts, clock, TimedBackend())
 
 
 def _previews(discord: Discord, facts: Documents, clock: Clock) -> PreviewChannel:

@@ -5,18 +5,21 @@ import hashlib
 from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NoRoom, NotFound
 from opencrab.domain.value import Identifier, ShortText, Value
 from opencrab.domain.webhooks.webhook import (
+    ANSWERS,
     WEBHOOK,
     WEBHOOK_AUTHORITIES,
     WEBHOOKS,
     Webhook,
+    WebhookAnswers,
     WebhookName,
+    WebhookReplyPlace,
     WebhookScheme,
 )
 from opencrab.engine.runtime import Runtime
@@ -31,8 +34,8 @@ class NewWebhook(Value, defer_build=False):
 
     `session` is a template of a key: events with the same key go to the same session; empty is
     one session for all. `template` is the message for the agent, with fields of the body such as
-    `{{ user.name }}`; empty is a summary. `reply_to` is where answers go, `discord:CHANNEL`; empty
-    is nowhere.
+    `{{ user.name }}`; empty is a summary. `reply_to` is where answers go: `discord:CHANNEL`
+    or an https address on the public internet; empty is nowhere.
     """
 
     name: WebhookName
@@ -45,7 +48,7 @@ class NewWebhook(Value, defer_build=False):
         description="on whose behalf the agent acts: public, user or owner; what was sent stays "
         "untrusted",
     )
-    reply_to: Annotated[str, StringConstraints(pattern=r"^(|discord:[0-9]{1,20})$")] = ""
+    reply_to: WebhookReplyPlace = ""
 
 
 class WebhookWithSecret(NamedTuple):
@@ -60,6 +63,12 @@ def list_webhooks(runtime: Runtime) -> Iterable[tuple[str, Webhook]]:
     """Return the webhooks by name."""
     found = runtime.home.facts.page(WEBHOOKS, WEBHOOK, limit=MOST_WEBHOOKS)
     return [(fact.id, fact.read(Webhook)) for fact in found]
+
+
+def problems_of_webhook_answers(runtime: Runtime) -> dict[str, str]:
+    """Return what is wrong with the newest answers to addresses, by the webhook's name."""
+    found = runtime.home.facts.page(WEBHOOKS, ANSWERS, limit=MOST_WEBHOOKS)
+    return {fact.id: fact.read(WebhookAnswers).problem for fact in found}
 
 
 def add_webhook(runtime: Runtime, new: NewWebhook, by: str) -> WebhookWithSecret:
@@ -83,6 +92,7 @@ def add_webhook(runtime: Runtime, new: NewWebhook, by: str) -> WebhookWithSecret
     webhook = Webhook(
         **fields,
         secrets=(_stored_secret(new.scheme, secret),),
+        reply_secret=_new_signing_secret(runtime) if new.reply_to.startswith("https:") else "",
         created_by=by,
         created_at=runtime.clock.now(),
     )
@@ -138,10 +148,15 @@ def no_such_webhook(name: str) -> NotFound:
 
 def _new_secret(runtime: Runtime, scheme: WebhookScheme) -> str:
     """Make a secret in the form that the scheme's senders take: 32 bytes of randomness."""
-    text = runtime.clock.secret()
     if scheme is not WebhookScheme.STANDARD:
-        return text
-    return f"whsec_{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+        return runtime.clock.secret()
+    return _new_signing_secret(runtime)
+
+
+def _new_signing_secret(runtime: Runtime) -> str:
+    """Make a secret as Standard Webhooks writes it."""
+    digest = hashlib.sha256(runtime.clock.secret().encode()).digest()
+    return f"whsec_{base64.b64encode(digest).decode()}"
 
 
 def _stored_secret(scheme: WebhookScheme, secret: str) -> str:

@@ -151,7 +151,6 @@ def _open_session(runtime: Runtime, received: _Received) -> str:
 
 def _message(received: _Received) -> Message:
     principal = f"{PRINCIPAL}{received.name}"
-    kind, _, address = received.webhook.reply_to.partition(":")
     return Message(
         source=Source.WEBHOOK,
         source_id=received.id,
@@ -159,8 +158,16 @@ def _message(received: _Received) -> Message:
         sender=Sender(id=principal, name=received.name),
         authority=received.webhook.authority,
         parts=(TextPart(text=_text(received)),),
-        channel=Channel(kind=kind, address=address) if kind else None,
+        channel=_channel(received),
     )
+
+
+def _channel(received: _Received) -> Channel | None:
+    """Return where answers go; an address is found by the webhook's name when one is sent."""
+    kind, _, address = received.webhook.reply_to.partition(":")
+    if kind == "https":
+        return Channel(kind=WEBHOOK, address=received.name, awaited=True)
+    return Channel(kind=kind, address=address) if kind else None
 
 
 def _text(received: _Received) -> str:

@@ -8,7 +8,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal.arguments import Yes, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import confirm_on_terminal
-from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
+from opencrab.gateways.cli.terminal.lookup import agent_names_for_terminal, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _PROOFS = {
@@ -56,7 +56,8 @@ def add_webhook(
         WebhookAuthorityOption, cli_option("On whose behalf the agent acts.")
     ] = WebhookAuthorityOption.PUBLIC,
     reply_to: Annotated[
-        str, cli_option("Where answers go: discord:CHANNEL; default: nowhere.", "PLACE")
+        str,
+        cli_option("Where answers go: discord:CHANNEL or https://…; default: nowhere.", "PLACE"),
     ] = "",
 ) -> None:
     """Add a webhook, and show its address and its secret once."""
@@ -139,19 +140,23 @@ def _show_secret(
     terminal.line(address)
     terminal.line(webhook["secret"])
     terminal.print_note(_PROOFS[webhook["scheme"]])
+    if webhook.get("reply_secret"):
+        terminal.print_note("webhook_reply_secret", place=webhook["reply_to"])
+        terminal.line(webhook["reply_secret"])
     terminal.print_note("key_shown_once")
 
 
 def _draw_webhooks(terminal: Terminal, webhooks: list[dict[str, Any]]) -> None:
+    names = agent_names_for_terminal(terminal)
     rows = [
         (
             each["name"],
-            each["agent_id"],
+            names.get(each["agent_id"], each["agent_id"]),
             each["scheme"],
             each["authority"],
             each["session"] or "-",
             each["template"] or "-",
-            each["reply_to"] or "-",
+            ": ".join(filter(None, (each["reply_to"], each["reply_problem"]))) or "-",
         )
         for each in webhooks
     ]

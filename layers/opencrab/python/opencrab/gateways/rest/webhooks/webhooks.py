@@ -17,6 +17,7 @@ from opencrab.engine.webhooks.curation import (
     WebhookWithSecret,
     add_webhook,
     list_webhooks,
+    problems_of_webhook_answers,
     remove_webhook,
     rotate_webhook_secret,
 )
@@ -35,7 +36,8 @@ Name = Annotated[WebhookName, Path(description="the webhook's name")]
 class WebhookView(View):
     """A webhook without its secrets; senders post to `path` at the server's address.
 
-    An earlier secret still counts until `previous_until`, in seconds since 1970.
+    An earlier secret still counts until `previous_until`, in seconds since 1970. `reply_problem`
+    says why the newest answer could not be sent to the address `reply_to`.
     """
 
     name: str
@@ -46,6 +48,7 @@ class WebhookView(View):
     template: Received
     authority: Authority
     reply_to: str
+    reply_problem: Received = ""
     previous_until: float
     created_at: datetime
 
@@ -54,6 +57,9 @@ class NewWebhookView(WebhookView):
     """A webhook with its new secret."""
 
     secret: str | None = Field(description="shown only once; null in a repeated response")
+    reply_secret: str | None = Field(
+        default=None, description="the receiver of answers verifies them with it; shown only once"
+    )
 
 
 class WebhooksView(Value):
@@ -85,8 +91,11 @@ class WebhookRotation(Value, defer_build=False):
 @router.get("", operation_id="list_webhooks")
 def list_inbound_webhooks(api: Api, _caller: Owner) -> WebhooksView:
     """List the webhooks, without their secrets."""
+    problems = problems_of_webhook_answers(api.runtime)
     found = list_webhooks(api.runtime)
-    return WebhooksView(items=tuple(_view(name, webhook) for name, webhook in found))
+    return WebhooksView(
+        items=tuple(_view(name, webhook, problems.get(name, "")) for name, webhook in found)
+    )
 
 
 @router.post("", status_code=201, response_model=NewWebhookView, operation_id="add_webhook")
@@ -99,7 +108,7 @@ def add_inbound_webhook(
     """
     return once.answer(
         body,
-        lambda: _new_view(add_webhook(api.runtime, body, caller.principal.id)),
+        lambda: _new_view(add_webhook(api.runtime, body, caller.principal.id), is_new=True),
         status=201,
         again=_unknown_outcome,
         remembered=_without_secret,
@@ -139,7 +148,7 @@ def try_inbound_webhook(
 
 
 def _without_secret(made: NewWebhookView) -> NewWebhookView:
-    return made.replaced(secret=None)
+    return made.replaced(secret=None, reply_secret=None)
 
 
 def _unknown_outcome() -> NewWebhookView:
@@ -151,11 +160,16 @@ def _unknown_outcome() -> NewWebhookView:
     )
 
 
-def _view(name: str, webhook: Webhook) -> WebhookView:
-    return WebhookView.of(webhook, name=name, path=f"/webhooks/{name}")
+def _view(name: str, webhook: Webhook, problem: str) -> WebhookView:
+    return WebhookView.of(webhook, name=name, path=f"/webhooks/{name}", reply_problem=problem)
 
 
-def _new_view(made: WebhookWithSecret) -> NewWebhookView:
+def _new_view(made: WebhookWithSecret, *, is_new: bool = False) -> NewWebhookView:
     return NewWebhookView.of(
-        made.webhook, name=made.name, path=f"/webhooks/{made.name}", secret=made.secret
+        made.webhook,
+        name=made.name,
+        path=f"/webhooks/{made.name}",
+        reply_problem="",
+        secret=made.secret,
+        reply_secret=(made.webhook.reply_secret or None) if is_new else None,
     )
