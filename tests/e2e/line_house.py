@@ -5,15 +5,18 @@ Calls of LINE's API and of the door are points, too.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import cast
 
-from opencrab.adapters.line.channel import LineChannel
+from opencrab.adapters.line.channel import RETRY_KEY_KNOWN, LineChannel
 from opencrab.adapters.line.client import LineClient
 from opencrab.adapters.line.link import LineLink
 from opencrab.bootstrap.channels.interactions import handle_queued_interaction
 from opencrab.bootstrap.channels.own_door import build_channel_door
+from opencrab.domain.chat.event import TOKEN_SURE
 from opencrab.domain.chat.people import LINE, ChatPeople
+from opencrab.domain.conversation.message import Utterance
 from opencrab.engine.runtime import Rules
 from opencrab.gateways.door.line import SECRET as SECRET_NAME
 from opencrab.gateways.door.request import SignedRequest
@@ -63,6 +66,28 @@ class LineHouse(TroubledHouse):
         )
         secrets = {SECRET_NAME: SECRET}
         self.door = build_channel_door(self.runtime, {LINE}, secrets.get, lambda: None)
+
+    @property
+    def vendor(self) -> FakeLine:
+        """What people see and do."""
+        return self.line
+
+    def person_and_room(self, number: int, *, group: bool) -> tuple[str, str]:
+        """A person whom nobody met before, and the room in which they write."""
+        asker = f"U{number:032x}"
+        self.line.quota = None
+        return asker, f"C{number:032x}" if group else asker
+
+    def ask(self, text: str, asker: str, group: str | None) -> None:
+        """Somebody writes, and LINE sends it until it is taken."""
+        self.hear(self.line.says(text, asker, group=group))
+
+    def is_harmless(self, utterance: Utterance, since: datetime, began: datetime) -> bool:
+        """Whether a repeat would be seen once: a token works once, a retry key counts once."""
+        now, ends = utterance.updated_at, began + TOKEN_SURE
+        if not utterance.opens or utterance.piece:
+            return now - since < RETRY_KEY_KNOWN
+        return since >= ends or now < ends
 
     def name_agent(self, agent_id: str) -> None:
         """Let this agent answer on LINE."""

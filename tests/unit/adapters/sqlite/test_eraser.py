@@ -18,6 +18,7 @@ from tests.line.fake import GUEST, OWNER
         ("discord-140000", ["owner", "guest"]),
         ("discord-14000", ["owner", "guest", "discord"]),
         (f"line-{OWNER[:20]}", ["owner", "guest", "discord"]),
+        ("slack-140000", ["owner", "guest"]),
         ("owner", ["owner", "guest", "discord"]),
         ("line-.*", ["owner", "guest", "discord"]),
     ],

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.line.channel import LineChannel
+from opencrab.adapters.slack.channel import SlackChannel
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.chat.parts import FRESH, StoredChatSecret, with_chat_services
+from opencrab.bootstrap.discord.channel import configured_channels
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.chat.people import GroupRule
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
@@ -59,6 +61,20 @@ def test_people_come_from_the_settings_and_nothing_is_read_at_once() -> None:
     ]
     assert people.groups is GroupRule.OFF
     assert isinstance(found["channels"]["line"]._made(), LineChannel)
+
+
+def test_slack_has_people_and_a_channel_of_its_own() -> None:
+    given = {"ENABLED": "true", "OWNER_IDS": "U061F7AUR"}
+    variables = {f"OPENCRAB_GATEWAY__SLACK__{name}": value for name, value in given.items()}
+    secrets: Any = Stored(SLACK_BOT_TOKEN="xoxb-1", SLACK_SIGNING_SECRET="s")
+    found = configured_channels(
+        load_settings({}, variables), secrets, FakeClock(NOW), FewFacts(), load=load_settings
+    )
+    assert (set(found["channels"]), set(found["chats"])) == ({"slack", "webhook"}, {"slack"})
+    chat = found["chats"]["slack"]
+    assert chat.people.authority("U061F7AUR") is Authority.OWNER
+    assert (chat.signing_secret(), chat.signing_secret_name) == ("s", "SLACK_SIGNING_SECRET")
+    assert isinstance(found["channels"]["slack"]._made(), SlackChannel)
 
 
 @pytest.mark.parametrize(

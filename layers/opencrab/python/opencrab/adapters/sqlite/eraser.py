@@ -22,8 +22,8 @@ _FEED = (
 )
 _ANSWERS = "DELETE FROM item WHERE pk>='IDEMPOTENCY#' AND pk<'IDEMPOTENCY$' AND instr(body, ?) > 0"
 _GIVEN_UP = "DEAD#interactions"
-_OUTSIDE = re.compile(r"(?:discord-|line-U)([0-9a-f]+)", re.ASCII)
-"""A person of Discord or LINE, by the part of the id that letters hold."""
+_OUTSIDE = re.compile(r"(?:discord|line|slack)-([0-9A-Za-z]+)", re.ASCII)
+"""A person of Discord, LINE or Slack, by the service's id."""
 
 _LETTERS = "DELETE FROM item WHERE pk>='DEAD#' AND pk<'DEAD$' AND instr(body, ?) > 0"
 
@@ -88,7 +88,7 @@ class SqliteEraser:
         named = _OUTSIDE.fullmatch(person_id)
         if named is None:
             return
-        alone = re.compile(f"(?<![0-9a-f]){named[1]}(?![0-9a-f])")
+        alone = re.compile(f"(?<![0-9a-zA-Z]){named[1]}(?![0-9a-zA-Z])")
         with self._database.write_transaction() as items:
             for sort_key, body in items.between(_GIVEN_UP, "0", ":"):
                 if alone.search(body):

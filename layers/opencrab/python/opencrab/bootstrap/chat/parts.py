@@ -6,11 +6,11 @@ No client is loaded, and no token is read, before the first use.
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import settings
-from opencrab.domain.chat.people import LINE, ChatPeople, GroupRule
+from opencrab.domain.chat.people import LINE, SLACK, ChatPeople, GroupRule
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
@@ -20,6 +20,7 @@ from opencrab.ports.documents import Documents
 
 if TYPE_CHECKING:
     from opencrab.adapters.line.client import LineClient
+    from opencrab.adapters.slack.client import SlackClient
     from opencrab.settings import Settings
 
 FRESH = timedelta(minutes=5)
@@ -28,7 +29,10 @@ FRESH = timedelta(minutes=5)
 LINE_SECRET, LINE_TOKEN = "LINE_CHANNEL_SECRET", "LINE_CHANNEL_ACCESS_TOKEN"
 """The names of LINE's secrets."""
 
-_USER_IDS = {LINE: re.compile(r"U[0-9a-f]{32}")}
+SLACK_SECRET, SLACK_TOKEN = "SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"
+"""The names of Slack's secrets."""
+
+_USER_IDS = {LINE: re.compile(r"U[0-9a-f]{32}"), SLACK: re.compile(r"[UW][A-Z0-9]{2,20}")}
 
 
 def with_chat_services(
@@ -45,11 +49,20 @@ def with_chat_services(
     if configured.get("gateway.line.enabled"):
         token = StoredChatSecret("gateway.line.access_token", LINE_TOKEN, secrets, clock, load)
         api = str(configured.get("gateway.line.api"))
-        line = cast("LineClient", _LaterChat(lambda: _line_client(api, token)))
+        line = cast("LineClient", _LaterChat(partial(_line_client, api, token)))
         channels[LINE] = cast("DeliveryChannel", _LaterChat(lambda: _channel(line, facts, clock)))
         link = cast("ChatLink", _LaterChat(lambda: _link(line)))
         secret = StoredChatSecret("gateway.line.channel_secret", LINE_SECRET, secrets, clock, load)
         chats[LINE] = Chat(_people(configured, LINE), link, secret.token, LINE_SECRET)
+    if configured.get("gateway.slack.enabled"):
+        token = StoredChatSecret("gateway.slack.bot_token", SLACK_TOKEN, secrets, clock, load)
+        api = str(configured.get("gateway.slack.api"))
+        slack = cast("SlackClient", _LaterChat(partial(_slack_client, api, token)))
+        channels[SLACK] = cast("DeliveryChannel", _LaterChat(lambda: _slack_channel(slack)))
+        link = cast("ChatLink", _LaterChat(lambda: _slack_link(slack)))
+        name = "gateway.slack.signing_secret"
+        secret = StoredChatSecret(name, SLACK_SECRET, secrets, clock, load)
+        chats[SLACK] = Chat(_people(configured, SLACK), link, secret.token, SLACK_SECRET)
     return {**parts, "channels": channels, "chats": chats}
 
 
@@ -156,3 +169,24 @@ def _link(line: "LineClient") -> ChatLink:
     from opencrab.adapters.line.link import LineLink
 
     return LineLink(line)
+
+
+def _slack_client(api: str, token: StoredChatSecret) -> "SlackClient":
+    from opencrab.adapters.address import BaseUrlRules
+    from opencrab.adapters.providers.transport.httpx_transport import new_client
+    from opencrab.adapters.slack.client import SlackClient
+
+    checked = BaseUrlRules("Slack", "gateway.slack.api").validate(api)
+    return SlackClient(new_client, checked, token)
+
+
+def _slack_channel(slack: "SlackClient") -> DeliveryChannel:
+    from opencrab.adapters.slack.channel import SlackChannel
+
+    return SlackChannel(slack)
+
+
+def _slack_link(slack: "SlackClient") -> ChatLink:
+    from opencrab.adapters.slack.link import SlackLink
+
+    return SlackLink(slack)

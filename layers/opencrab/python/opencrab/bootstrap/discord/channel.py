@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import ValidationError
 
 from opencrab import settings
+from opencrab.domain.access.authority import CHAT_KINDS
 from opencrab.domain.discord.community import KIND, Community
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
@@ -70,6 +71,20 @@ def discord_of(
     )
 
 
+def channel_parts(
+    configured: "Settings",
+    secrets: Secrets,
+    clock: Clock,
+    facts: Documents,
+    *,
+    load: Callable[..., "Settings"] = settings.load_settings,
+) -> DiscordParts:
+    """Return what `discord_of` does, and the channel of answers to addresses of webhooks."""
+    parts = discord_of(configured, secrets, clock, facts, load=load)
+    channel = cast("DeliveryChannel", _Later(lambda: _webhook_answers(facts, clock)))
+    return replace(parts, channels={**parts.channels, "webhook": channel})
+
+
 def configured_channels(
     configured: "Settings",
     secrets: Secrets,
@@ -78,11 +93,9 @@ def configured_channels(
     *,
     load: Callable[..., "Settings"] = settings.load_settings,
 ) -> dict[str, Any]:
-    """Return the parts of a `Runtime` for Discord, enabled chat services, and webhooks' answers."""
-    found = discord_of(configured, secrets, clock, facts, load=load)
-    answers = cast("DeliveryChannel", _Later(lambda: _webhook_answers(facts, clock)))
-    parts = vars(replace(found, channels={**found.channels, "webhook": answers}))
-    if not configured.get("gateway.line.enabled"):
+    """Return what `channel_parts` does, with the chat services that are enabled."""
+    parts = vars(channel_parts(configured, secrets, clock, facts, load=load))
+    if not any(configured.get(f"gateway.{kind}.enabled") for kind in CHAT_KINDS):
         return parts
     from opencrab.bootstrap.chat.parts import with_chat_services
 

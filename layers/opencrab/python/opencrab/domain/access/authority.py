@@ -41,7 +41,7 @@ class Authority(StrEnum):
     PUBLIC = "public"
 
 
-CHAT_KINDS = ("line",)
+CHAT_KINDS = ("line", "slack")
 """Chat services; each kind begins the principal ids of its people, such as `line-U0123…`."""
 
 _LEVELS = {

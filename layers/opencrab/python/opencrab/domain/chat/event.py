@@ -12,7 +12,7 @@ from opencrab.domain.value import Text, Value
 REPLY = "chat_reply"
 """The kind of installation documents that hold a reply token; the id is the event's."""
 
-ServiceId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-]{1,64}$")]
+ServiceId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-.]{1,64}$")]
 """An id of a chat service: of a user, a group, an event or a message."""
 
 TOKEN_SURE = timedelta(seconds=50)
@@ -63,7 +63,7 @@ class ChatRoom(Value):
 class ChatEvent(Value):
     """One event of a chat service; its id is the same however often it comes.
 
-    `user_id` is None where the service does not tell who it was.
+    `user_id` is None where the service does not tell who it was; `thread` is the one to answer in.
     """
 
     id: ServiceId
@@ -71,6 +71,7 @@ class ChatEvent(Value):
     user_id: ServiceId | None
     at: datetime
     reply_token: str | None = Field(default=None, repr=False)
+    thread: ServiceId | None = None
 
     def token(self) -> ReplyToken | None:
         """Return the token by which the event can be answered, None without one."""

@@ -5,8 +5,8 @@ from enum import StrEnum
 from opencrab.domain.access.authority import Authority, chat_principal_id
 from opencrab.domain.value import Name, Value
 
-LINE = "line"
-"""The kind of LINE's channels."""
+LINE, SLACK = "line", "slack"
+"""The kinds of the services' channels."""
 
 
 class GroupRule(StrEnum):

@@ -17,6 +17,7 @@ _USES = ("thinking", "conversation", "analysis", "tool_calling", "creative", "em
 _ADDRESS = {"pattern": r"(https?://\S+)?", "example": '"https://example.org/v1"'}
 _IDS = {"pattern": r"[0-9]{15,21}", "example": '["175928847299117063"]'}
 _LINE_IDS = {"pattern": r"U[0-9a-f]{32}", "example": '["U4af4980629a1b2c3d4e5f60718293a4b"]'}
+_SLACK_IDS = {"pattern": r"[UW][A-Z0-9]{2,20}", "example": '["U061F7AUR"]'}
 _MOST_USD = 1_000_000
 _LONGEST_CALL = 280
 _ALWAYS_ON = (True,)
@@ -157,6 +158,14 @@ _GATEWAYS: dict[str, SettingRule] = {
     "gateway.line.user_ids": _texts(**_LINE_IDS),
     "gateway.line.groups": _text(choices=("mentioned", "off")),
     "gateway.line.api": _text(**_ADDRESS),
+    "gateway.slack.enabled": _SWITCH,
+    "gateway.slack.signing_secret": _SECRET,
+    "gateway.slack.bot_token": _SECRET,
+    "gateway.slack.agent": _text(),
+    "gateway.slack.owner_ids": _texts(**_SLACK_IDS),
+    "gateway.slack.user_ids": _texts(**_SLACK_IDS),
+    "gateway.slack.groups": _text(choices=("mentioned", "off")),
+    "gateway.slack.api": _text(**_ADDRESS),
     "gateway.websocket.enabled": _SWITCH,
     "gateway.websocket.origins": _texts(
         pattern=r"https?://[^/\s]+/?", example='["https://crab.example.org"]'

@@ -29,6 +29,7 @@ RESOURCE_PARAMETERS: Mapping[str, str] = {
     "gateway.discord.public_key": "DiscordPublicKey",
     "gateway.discord.api": "DiscordApi",
     "gateway.line.enabled": "Channels",
+    "gateway.slack.enabled": "Channels",
     "log.level": "LogLevel",
 }
 """Settings that a file cannot set on AWS: resources follow them, or functions without a file."""

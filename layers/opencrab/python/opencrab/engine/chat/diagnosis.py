@@ -63,7 +63,9 @@ def _of_agent(runtime: Runtime, chat: Chat) -> ChatCheck:
 
 
 def _check(kind: str, found: ChatCheck, language: Language) -> Check:
+    """Return a check with its words: those of the service, if it has its own."""
     facts = {**found.facts, "setting": f"gateway.{kind}", "door": f"/channels/{kind}"}
-    cure = _CURES[found.key][language].format(**facts) if found.key in _CURES else ""
-    what = _WHAT[found.key][language].format(**facts)
+    key = own if (own := f"{kind}_{found.key}") in _WHAT else found.key
+    cure = _CURES[key][language].format(**facts) if key in _CURES else ""
+    what = _WHAT[key][language].format(**facts)
     return Check(name=found.name, state=DiagnosisResult(found.state), what=what, cure=cure)

@@ -152,7 +152,7 @@ def _admit(
         sender=Sender(id=person.principal_id, name=person.name),
         authority=chat.people.authority(user_id),
         parts=(TextPart(text=said.text),),
-        channel=room.channel(said.id, awaited=True),
+        channel=room.channel(said.thread or said.id, awaited=True),
         metadata={f"{room.kind}_message": said.message_id},
     )
     return admit_turns_of_message(runtime, session.id, message, only=(agent_id,))

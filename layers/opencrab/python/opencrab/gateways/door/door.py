@@ -33,6 +33,7 @@ WEBHOOK = "webhook"
 READERS: Mapping[str, str] = {
     WEBHOOK: "opencrab.gateways.door.webhook",
     "line": "opencrab.gateways.door.line",
+    "slack": "opencrab.gateways.door.slack",
 }
 """By kind, the module whose `read_signed_request` verifies and reads its requests."""
 

@@ -22,6 +22,7 @@ _BACKOFF_SECONDS = 2
 HANDLERS: Mapping[str, str] = {
     "webhook": "opencrab.gateways.door.webhook_turn",
     "line": "opencrab.gateways.door.line_event",
+    "slack": "opencrab.gateways.door.slack_event",
 }
 """By kind, the module whose `handle_received_event` does what an event asks for."""
 

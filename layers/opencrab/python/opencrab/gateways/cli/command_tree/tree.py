@@ -26,6 +26,7 @@ _ADMIN = (
         table="discord.discord:COMMANDS",
     ),
     CommandNode("line", "Check the setup of LINE.", table="chat.line:COMMANDS"),
+    CommandNode("slack", "Check the setup of Slack.", table="chat.slack:COMMANDS"),
     CommandNode("seed", "Create agents from presets.", table="agents.presets:COMMANDS"),
     CommandNode(
         "simulate",

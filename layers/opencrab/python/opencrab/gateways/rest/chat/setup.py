@@ -25,7 +25,7 @@ class ChatChecksView(Value):
 def get_chat_setup(
     api: Api,
     _caller: Owner,
-    kind: Literal["line"],
+    kind: Literal["line", "slack"],
     accept_language: Annotated[str | None, Header(description="the language of the advice")] = None,
 ) -> ChatChecksView:
     """Check the setup of a chat service.

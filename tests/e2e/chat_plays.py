@@ -1,4 +1,4 @@
-"""Plays: what people do on LINE while something goes wrong, and what they see in the end.
+"""Plays: what people do on a chat service while something goes wrong, and what they see in the end.
 
 At last every text is seen once; where it is not, or where nobody can know, its speech is marked.
 """
@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from opencrab.adapters.line.channel import RETRY_KEY_KNOWN
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.chat.event import TOKEN_SURE
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.value import Language
 from tests.contract.homes import OpenHome
 from tests.crash.outside import Reply
 from tests.discord.faults import Fault
 from tests.e2e.line_house import LineHouse
+from tests.e2e.slack_house import SlackHouse
 from tests.e2e.troubled_house import Trouble
 from tests.e2e.troubles import HTTP, trouble_at_point
 
@@ -32,8 +31,11 @@ _TWO = Reply(
 )
 
 
+ChatHouse = LineHouse | SlackHouse
+
+
 @dataclass(frozen=True)
-class LineScene:
+class ChatScene:
     """What is asked of the agent, how it answers, and what is seen of that, in order."""
 
     name: str
@@ -44,12 +46,12 @@ class LineScene:
     late: bool = False
 
 
-LINE_SCENES = (
-    LineScene("ask", (Reply(text="元気です。"),), ("元気です。",)),
-    LineScene("late", (Reply(text="遅れました。"),), ("遅れました。",), late=True),
-    LineScene("long", (Reply(text=LONG),), (LONG,)),
-    LineScene("two", (_TWO,), ("ひとつ", "ふたつ"), group=True),
-    LineScene(
+CHAT_SCENES = (
+    ChatScene("ask", (Reply(text="元気です。"),), ("元気です。",)),
+    ChatScene("late", (Reply(text="遅れました。"),), ("遅れました。",), late=True),
+    ChatScene("long", (Reply(text=LONG),), (LONG,)),
+    ChatScene("two", (_TWO,), ("ひとつ", "ふたつ"), group=True),
+    ChatScene(
         "button",
         (Reply(calls=(("ring_bell", {"tone": "ding"}),)), Reply(text="鳴らしました")),
         ("鳴らしました",),
@@ -59,27 +61,27 @@ LINE_SCENES = (
 
 
 @dataclass
-class LineStage:
+class ChatStage:
     """One installation for many plays; each has a person, or a group, and an agent of its own."""
 
+    make: type[LineHouse] | type[SlackHouse]
     opens: OpenHome
     folder: Path
     plays: int = 0
     marked: int = 0
 
     def __post_init__(self) -> None:
-        self.house = LineHouse(self.opens, self.folder)
-        self.house.line.quota = None
+        self.house: ChatHouse = self.make(self.opens, self.folder)
         self.requests: dict[str, int] = {}
 
-    def plain(self, scene: LineScene) -> list[str]:
+    def plain(self, scene: ChatScene) -> list[str]:
         """Play a scene in which nothing happens; answers its points."""
-        before = len(self.house.line.log)
+        before = len(self.house.vendor.log)
         assert self.play(scene, Trouble()) == []
-        self.requests[scene.name] = len(self.house.line.log) - before
+        self.requests[scene.name] = len(self.house.vendor.log) - before
         return list(self.house.trouble.seen)
 
-    def perform(self, scene: LineScene, kind: str, at: int) -> list[str]:
+    def perform(self, scene: ChatScene, kind: str, at: int) -> list[str]:
         """Play a scene with one trouble; answers what is wrong in the end."""
         if kind in HTTP:
             return self.play(scene, Trouble(), HTTP[kind], at)
@@ -89,7 +91,7 @@ class LineStage:
 
     def play(
         self,
-        scene: LineScene,
+        scene: ChatScene,
         trouble: Trouble,
         fault: Fault | None = None,
         at: int = 0,
@@ -98,8 +100,7 @@ class LineStage:
     ) -> list[str]:
         """Play a scene to its end."""
         house, self.plays = self.house, self.plays + 1
-        asker = f"U{self.plays:032x}"
-        place = f"C{self.plays:032x}" if scene.group else asker
+        asker, place = house.person_and_room(self.plays, group=scene.group)
         name = f"kani-{self.plays}"
         house.people = house.people.replaced(owner_ids=(asker,))
         agent = house.agent(name, scene.replies, Language.JA)
@@ -107,52 +108,51 @@ class LineStage:
             house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT))
         house.begin_play()
         house.name_agent(name)
-        house.line.complaints.clear()
-        house.line.faults.clear()
+        house.vendor.complaints.clear()
+        house.vendor.faults.clear()
         house.trouble = trouble
         if fault is not None:
-            house.line.faults.plan("", fault, skip=at - 1)
+            house.vendor.faults.plan("", fault, skip=at - 1)
         began = house.clock.now()
-        group = place if scene.group else None
-        house.hear(house.line.says(f"{name}、元気?", asker, group=group))
+        house.ask(f"{name}、元気?", asker, place if scene.group else None)
         if again:
-            house.line.send_again()
+            house.vendor.send_again()
         if scene.late:
             house.clock.advance(70)
         house.rest()
         if scene.name == "button":
-            self._decide(asker)
+            self._decide(asker, place)
         if again:
             house.again()
             house.rest()
         self.marked += DeliveryState.INDETERMINATE in house.states()
-        return list(LineEnd(house, scene, place, began).wrong())
+        return list(ChatEnd(house, scene, place, began).wrong())
 
-    def _decide(self, owner: str) -> None:
+    def _decide(self, owner: str, place: str) -> None:
         """The owner approves, and tries again when nothing seems to happen."""
         house = self.house
         for _ in range(3):
-            shown = house.line.shown.get(owner, [])
+            shown = house.vendor.shown.get(place, [])
             decided = any("承認しました" in each.text for each in shown)
             if decided or not any(each.buttons for each in shown):
                 return
-            house.hear(house.line.press("承認", owner))
+            house.hear(house.vendor.press("承認", owner))
             house.rest()
 
 
 @dataclass
-class LineEnd:
+class ChatEnd:
     """A scene that is over, and what is held against it."""
 
-    house: LineHouse
-    scene: LineScene
+    house: ChatHouse
+    scene: ChatScene
     place: str
     began: datetime
 
     def wrong(self) -> Iterator[str]:
         """Everything that should not be so."""
         yield from self.house.problems
-        yield from self.house.line.complaints
+        yield from self.house.vendor.complaints
         yield from self._of_texts()
         yield from self._of_states()
 
@@ -168,7 +168,7 @@ class LineEnd:
         return [each for each in self.speech if each.state is DeliveryState.INDETERMINATE]
 
     def _of_texts(self) -> Iterator[str]:
-        seen = self.house.line.texts(self.place)
+        seen = self.house.vendor.texts(self.place)
         words = "".join("".join(seen).split())
         for text in self.scene.texts:
             wanted = "".join(text.split())
@@ -192,11 +192,6 @@ class LineEnd:
             yield f"rang {len(self.house.bell.rings)} times"
 
     def _is_harmless(self, utterance: Utterance) -> bool:
-        """Whether a repeat would have been: a token works once, a retry key counts once."""
-        since, now = utterance.since, utterance.updated_at
-        if since is None:
-            return False
-        if not utterance.opens or utterance.piece:
-            return now - since < RETRY_KEY_KNOWN
-        ends = self.began + TOKEN_SURE
-        return since >= ends or now < ends
+        """Whether a repeat would have been."""
+        since = utterance.since
+        return since is not None and self.house.is_harmless(utterance, since, self.began)

@@ -1,0 +1,156 @@
+"""Client: Slack's Web API over HTTP, its answers sorted by what to do.
+
+No token appears in an error or a log.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from time import monotonic
+from typing import Any, Protocol
+
+import httpx
+
+from opencrab import __version__
+from opencrab.domain.errors import (
+    Invalid,
+    NeverSent,
+    NotFound,
+    OpenCrabError,
+    Refused,
+    Unavailable,
+)
+
+USER_AGENT = f"opencrab/{__version__}"
+SECONDS = 10.0
+"""How long one request may take."""
+
+_WORDS = 300
+_LIMITED = 429
+_NOT_THERE = frozenset(
+    {"channel_not_found", "message_not_found", "thread_not_found", "user_not_found"}
+)
+_LATER = frozenset({"internal_error", "fatal_error", "request_timeout", "service_unavailable"})
+_TOKENS = frozenset({"invalid_auth", "not_authed", "token_revoked", "token_expired"})
+_RULES = frozenset(
+    {
+        "account_inactive",
+        "missing_scope",
+        "not_in_channel",
+        "is_archived",
+        "restricted_action",
+        "access_denied",
+        "no_permission",
+        "team_access_not_granted",
+    }
+)
+_NOTHING_LEFT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+    httpx.LocalProtocolError,
+    httpx.InvalidURL,
+)
+_DOCTOR = "`opencrab admin slack doctor` checks the token and its scopes"
+
+
+class SlackTokens(Protocol):
+    """The source of the bot's token."""
+
+    def token(self) -> str:
+        """Return the token; raises Refused without one, NeverSent if it cannot be read now."""
+
+    def forget(self) -> None:
+        """Drop a cached token, so that the next call reads the store again."""
+
+
+class SlackClient:
+    """Calls to the Web API; each is sent once, over a connection of its own if it shows something.
+
+    Args:
+        connect: Creates transports whose timeouts are deadlines in monotonic time. A transport may
+            resend a request if its reused connection was already closed.
+        api: The base URL of the methods, without a trailing slash.
+        tokens: Provides the bot's token for each request.
+    """
+
+    def __init__(
+        self, connect: Callable[[], httpx.BaseTransport], api: str, tokens: SlackTokens
+    ) -> None:
+        self._connect = connect
+        self._api = api
+        self._tokens = tokens
+
+    def call(self, method: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Call a method and return what Slack answers; raises what it says is wrong."""
+        token = self._tokens.token()
+        response = self._exchanged(method, body, token)
+        if _error_code(response) in _TOKENS:
+            # Whoever replaced the token did so a moment ago.
+            self._tokens.forget()
+            newer = self._tokens.token()
+            if newer != token:
+                response = self._exchanged(method, body, newer)
+        told = _object(response)
+        if told.get("ok") is True:
+            scopes = response.headers.get("x-oauth-scopes", "")
+            return {**told, "scopes": tuple(each.strip() for each in scopes.split(","))}
+        raise slack_error(response)
+
+    def _exchanged(self, method: str, body: Mapping[str, Any], token: str) -> httpx.Response:
+        deadline = monotonic() + SECONDS
+        patience = {**dict.fromkeys(("connect", "read", "write"), deadline), "pool": SECONDS}
+        try:
+            request = httpx.Request(
+                "POST",
+                f"{self._api}/{method}",
+                headers={
+                    "authorization": f"Bearer {token}",
+                    "user-agent": USER_AGENT,
+                    "accept-encoding": "identity",
+                    "content-type": "application/json; charset=utf-8",
+                },
+                content=json.dumps(body, ensure_ascii=False).encode(),
+                extensions={"timeout": patience},
+            )
+            with (
+                closing(self._connect()) as transport,
+                closing(transport.handle_request(request)) as response,
+            ):
+                response.read()
+                return response
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
+            name = type(error).__name__
+            if isinstance(error, _NOTHING_LEFT):
+                raise NeverSent(f"Slack cannot be reached: {name}") from None
+            raise Unavailable(f"Slack did not answer: {name}", cure="try again later") from None
+
+
+def slack_error(response: httpx.Response) -> OpenCrabError:
+    """Map a response that is not ok to our error, by Slack's code or by the status."""
+    code, status = _error_code(response), response.status_code
+    text = f"Slack answered {code or f'HTTP {status}'}"[:_WORDS]
+    if status == _LIMITED or code == "ratelimited":
+        return NeverSent(f"rate limited by Slack; retry in {response.headers.get('retry-after')} s")
+    if code in _NOT_THERE:
+        return NotFound(text, cure="invite the bot to the channel, or use one that exists")
+    if code in _TOKENS or code in _RULES:
+        return Refused(text, cure=_DOCTOR)
+    if code and code not in _LATER and status < 500:  # noqa: PLR2004 - the server's fault
+        return Invalid(text, cure="look up the code in Slack's reference of the method")
+    return Unavailable(text, cure="try again later; see https://slack-status.com")
+
+
+def _error_code(response: httpx.Response) -> str:
+    told = _object(response)
+    return "" if told.get("ok") is True else str(told.get("error") or "")
+
+
+def _object(response: httpx.Response) -> Mapping[str, Any]:
+    try:
+        found = json.loads(response.content)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,116 @@
+"""Rendering: an utterance as Slack's messages, in its own kind of Markdown (mrkdwn)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from opencrab.domain.approvals.call_text import hash_shown_in_approval
+from opencrab.domain.conversation.message import Utterance
+from opencrab.domain.text.message_split import split_text_to_limit
+from opencrab.domain.value import Language
+from opencrab.ports.texts import Texts
+
+TEXT_UNITS = 12_000
+"""UTF-16 units of one message before it is escaped; Slack cuts one at 40,000 characters."""
+
+SECTION_CHARACTERS = 3_000
+"""Characters of a block of text (Slack's reference, "Section block")."""
+
+Payload = Mapping[str, Any]
+
+_TEXTS = Texts(__file__)
+_FENCE = re.compile(r"^[ \t]*(```|~~~)")
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$")
+_LINK = re.compile(r"!?\[([^\[\]\n|&]{1,200})\]\((https?://[^()\s|]{1,1000})\)")
+_STRONG = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*(?![\w*])")
+_STRONG_IN_JAPANESE = re.compile(r"\*\*(?=\S)([^*\n]*[^\x00-\x7f][^*\n]*?)(?<=\S)\*\*")
+_STRIKE = re.compile(r"~~(?=\S)([^~\n]+?)(?<=\S)~~")
+_CODE = re.compile(r"(`+[^`\n]+`+)")
+_ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
+
+
+def slack_messages_of_utterance(utterance: Utterance) -> tuple[Payload, ...]:
+    """Return the messages of an utterance, in order; empty for an empty text.
+
+    The text of an approval stays as it is, since it is what its owner approves.
+    """
+    pieces = split_text_to_limit(utterance.text, TEXT_UNITS)
+    if utterance.approval is None:
+        return tuple({"text": slack_text_of_markdown(piece)} for piece in pieces)
+    texts: list[Payload] = [{"text": escape_slack_text(piece)} for piece in pieces]
+    return (*texts, _approval_buttons(utterance, len(texts)))
+
+
+def escape_slack_text(text: str) -> str:
+    """Return a text in which nothing is a mention, a link or another control sequence."""
+    for mark, shown in _ESCAPES:
+        text = text.replace(mark, shown)
+    return text
+
+
+def slack_text_of_markdown(text: str) -> str:
+    """Return Markdown as mrkdwn; code stays as it is."""
+    return "\n".join(_marked_lines(text))
+
+
+def _marked_lines(text: str) -> Iterator[str]:
+    fence = ""
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if found and not fence:
+            fence = found[1]
+            yield "```"
+        elif found and found[1] == fence and line.strip() == fence:
+            fence = ""
+            yield "```"
+        elif fence:
+            yield escape_slack_text(line)
+        else:
+            yield _marked_line(line)
+
+
+def _marked_line(line: str) -> str:
+    heading = _HEADING.match(line)
+    quoted = line.startswith("> ")
+    words = _marked_words(heading[1] if heading else line[2:] if quoted else line)
+    if heading:
+        return f"*{words.replace('*', '')}*"
+    return f"> {words}" if quoted else words
+
+
+def _marked_words(line: str) -> str:
+    parts = _CODE.split(line)
+    for place, part in enumerate(parts):
+        words = escape_slack_text(part)
+        if place % 2 == 0:
+            words = _LINK.sub(r"<\2|\1>", words)
+            words = _STRONG_IN_JAPANESE.sub(r" *\1* ", _STRONG.sub(r"*\1*", words))
+            words = _STRIKE.sub(r"~\1~", words)
+        parts[place] = words
+    return "".join(parts)
+
+
+def _approval_buttons(utterance: Utterance, before: int) -> Payload:
+    """Return the buttons of an approval: to approve it only if one message shows the whole call.
+
+    The hash in the button is that of the call that is shown.
+    """
+    name = f"oc:ap:{utterance.approval}"
+    shown = hash_shown_in_approval(utterance.text)
+    can_approve = bool(shown) and before == 1
+    question = _in_all_languages("question" if can_approve else "elsewhere", "\n")
+    buttons = [_button("reject", f"{name}:n", "danger")]
+    if can_approve:
+        buttons.insert(0, _button("approve", f"{name}:y:{shown}", "primary"))
+    text = {"type": "plain_text", "text": question}
+    blocks = [{"type": "section", "text": text}, {"type": "actions", "elements": buttons}]
+    return {"text": question, "blocks": blocks}
+
+
+def _button(key: str, value: str, style: str) -> Payload:
+    label = {"type": "plain_text", "text": _in_all_languages(key, " / ")}
+    return {"type": "button", "text": label, "action_id": key, "value": value, "style": style}
+
+
+def _in_all_languages(key: str, between: str) -> str:
+    return between.join(_TEXTS[key][language] for language in (Language.EN, Language.JA))
