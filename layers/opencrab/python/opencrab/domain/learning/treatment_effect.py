@@ -21,7 +21,7 @@ LOSS, MISSED, MISSED_ELSEWHERE = 0.004, 0.03, 0.04
 everybody, of no longer trying one that seems to harm, which is withheld from most turns anyhow, and
 of no longer trying in other types of task one that helps in some."""
 
-SURE, LIKELY, HARMS = 0.97, 0.7, 0.33
+SURE, LIKELY, HARMS = 0.95, 0.7, 0.33
 """The probabilities of a benefit: the least in a type of task for which a skill is promoted; the
 least in the other types if it is promoted for all; and the greatest of one that is retired, which
 by then is given in few turns, so that hardly more is learned of it."""
