@@ -60,7 +60,7 @@ def trial(whole: SkillEffect, **by_task: SkillEffect) -> tuple[SkillEffect, ...]
             "helps_some",
             "code",
         ),
-        (trial(effect(0.2, 0.12), code=effect(0.2, 0.12)), "keep", "undecided", ()),
+        (trial(effect(0.2, 0.13), code=effect(0.2, 0.13)), "keep", "undecided", ()),
         (trial(effect(0.05), code=effect(0.2), chat=effect(-0.1)), "keep", "undecided", ()),
         (
             trial(effect(0.05, turns=150), code=effect(0.2), chat=effect(-0.1)),
