@@ -194,6 +194,7 @@ ROUTES = {
     "GET /agents/{agent_id}/vitals": "metrics",
     "GET /agents/{agent_id}/panes": "owner",
     "POST /turns/{turn_id}/feedback": "change",
+    "GET /chats/{kind}": "owner",
     "GET /discord": "owner",
     "GET /discord/commands": "owner",
     "PUT /discord/commands": "owner",
