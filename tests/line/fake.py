@@ -21,7 +21,7 @@ from opencrab.adapters.system_clock import FakeClock
 from tests.discord.faults import Delay, Drop, Fault, Faults, Limited, Status
 from tests.line.rules import problems
 
-SECRET = "0123456789abcdef0123456789abcdef"
+SECRET = "0123456789abcdef" * 2
 TOKEN = "line-fake-token+/=="
 BOT = "U00000000000000000000000000000b07"
 OWNER = "U4af4980629a1b2c3d4e5f60718293a4b"

@@ -17,7 +17,7 @@ import httpx
 from opencrab.adapters.system_clock import FakeClock
 from tests.discord.faults import Delay, Drop, Fault, Faults, Limited, Status
 
-SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+SECRET = "0123456789abcdef" * 2
 TOKEN = "xoxb-fake-1"
 BOT, OWNER, GUEST = "U0BOT", "U0TARO", "U0GUEST"
 CHANNEL = "C0GENERAL"

@@ -12,7 +12,7 @@ from opencrab.gateways.door.line_event import parse_line_event
 from tests.line.fake import BOT, GROUP, OWNER
 
 MESSAGE: dict[str, Any] = {
-    "replyToken": "nHuyWiB7yP5Zw52FIkcQobQuGDXCTA",
+    "replyToken": "reply-token-of-a-message",
     "type": "message",
     "mode": "active",
     "timestamp": 1_767_603_600_000,
