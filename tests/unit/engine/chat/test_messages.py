@@ -119,6 +119,15 @@ def test_somebody_whom_line_does_not_name_is_answered_all_the_same(house: LineHo
     assert line.speaker_name == "line U9999999"
 
 
+def test_an_odd_name_and_odd_characters_keep_nobody_from_an_answer(house: LineHouse) -> None:
+    house.line.names[GUEST] = "ゲ\nスト"
+    house.line.says("蟹\ud83d\0です", GUEST)
+    house.rest()
+    assert house.line.texts(GUEST) == ["やあ"]
+    line = house.home.journal.lines(session(house, GUEST).id, limit=9)[0]
+    assert (line.text, line.speaker_name) == ("蟹\ufffdです", f"line {GUEST[:8]}")
+
+
 def test_somebody_without_an_id_starts_nothing(house: LineHouse) -> None:
     house.line.says("kani、やあ", None, group=GROUP)
     house.rest()

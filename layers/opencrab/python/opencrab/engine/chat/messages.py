@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
+from pydantic import ValidationError
+
 from opencrab.domain.access.authority import Source
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.chat.event import REPLY, Attached, ChatEvent, ChatMessageEvent
@@ -93,14 +95,19 @@ def agent_of_chat(runtime: Runtime, chat: Chat) -> Profile | None:
 def name_chat_person(chat: Chat, event: ChatEvent, user_id: str) -> ChatPerson:
     """Return a person with the name that the service tells, else with a part of the id.
 
-    A service that does not tell a name now is no reason to let the person wait.
+    A service that does not tell a name now is no reason to let the person wait, nor is a name that
+    is not one line.
     """
     kind = event.room.kind
     try:
         name = chat.link.name_of_user(event.room, user_id)
     except OpenCrabError:
         name = None
-    return ChatPerson(kind=kind, id=user_id, name=name or f"{kind} {user_id[:8]}")
+    without = f"{kind} {user_id[:8]}"
+    try:
+        return ChatPerson(kind=kind, id=user_id, name=name or without)
+    except ValidationError:
+        return ChatPerson(kind=kind, id=user_id, name=without)
 
 
 def _agent_by_name(runtime: Runtime, wanted: str) -> Profile | None:
