@@ -135,10 +135,10 @@ def rotate_webhook_secret(runtime: Runtime, name: str, *, hours: int) -> Webhook
 
 def remove_webhook(runtime: Runtime, name: str) -> None:
     """Remove a webhook; its sessions stay. Raises NotFound, and Changed."""
-    fact = runtime.home.facts.get(WEBHOOKS, WEBHOOK, name)
-    if fact is None:
+    found = runtime.home.facts.get_many(WEBHOOKS, (WEBHOOK, name), (ANSWERS, name))
+    if WEBHOOK not in {fact.kind for fact in found}:
         raise no_such_webhook(name)
-    runtime.home.facts.commit(fact.removed())
+    runtime.home.facts.commit(*(fact.removed() for fact in found))
 
 
 def no_such_webhook(name: str) -> NotFound:
