@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
@@ -27,6 +28,11 @@ from opencrab.engine.runtime import Runtime
 MOST_WEBHOOKS = 100
 _HOUR = 3_600
 MOST_HOURS = 168
+
+_PUBLIC_PLACE = re.compile(
+    r"https://(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*\.?(?::443)?(?:[/?#].*)?", re.IGNORECASE
+)
+"""An address that may be on the public internet; where its name leads is judged by each call."""
 
 
 class NewWebhook(Value, defer_build=False):
@@ -75,8 +81,9 @@ def add_webhook(runtime: Runtime, new: NewWebhook, by: str) -> WebhookWithSecret
     """Add a webhook and return its secret.
 
     Raises NotFound (agent), Conflict (a webhook of this name, a retired agent), Invalid (an
-    authority that no webhook has), and NoRoom.
+    authority that no webhook has, an address to which nothing is sent), and NoRoom.
     """
+    _require_public_place(new.reply_to)
     if new.authority not in WEBHOOK_AUTHORITIES:
         raise Invalid(
             f"a webhook cannot have the authority {new.authority.value!r}",
@@ -105,6 +112,16 @@ def add_webhook(runtime: Runtime, new: NewWebhook, by: str) -> WebhookWithSecret
             cure="choose another name, or remove the other one first",
         ) from None
     return WebhookWithSecret(new.name, webhook, secret)
+
+
+def _require_public_place(reply_to: str) -> None:
+    """Raise Invalid for an address at which no answer could ever arrive."""
+    if reply_to.startswith("https:") and not _PUBLIC_PLACE.fullmatch(reply_to):
+        raise Invalid(
+            "answers are posted to names on the public internet only",
+            field="reply_to",
+            cure="use https://NAME/PATH, without a number for a name, a user name and a port",
+        )
 
 
 def rotate_webhook_secret(runtime: Runtime, name: str, *, hours: int) -> WebhookWithSecret:
