@@ -28,6 +28,7 @@ from opencrab.engine.runtime import Runtime
 MOST_WEBHOOKS = 100
 _HOUR = 3_600
 MOST_HOURS = 168
+_MOST_PREVIOUS = 4
 
 _PUBLIC_PLACE = re.compile(
     r"https://(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*\.?(?::443)?(?:[/?#].*)?", re.IGNORECASE
@@ -125,7 +126,7 @@ def _require_public_place(reply_to: str) -> None:
 
 
 def rotate_webhook_secret(runtime: Runtime, name: str, *, hours: int) -> WebhookWithSecret:
-    """Give a webhook a new secret; the one before counts for some hours more.
+    """Give a webhook a new secret; those that counted so far count for some hours more.
 
     Raises NotFound, Invalid for the hours, and Changed.
     """
@@ -140,11 +141,13 @@ def rotate_webhook_secret(runtime: Runtime, name: str, *, hours: int) -> Webhook
         raise no_such_webhook(name)
     webhook = fact.read(Webhook)
     secret = _new_secret(runtime, webhook.scheme)
-    until = runtime.clock.now().timestamp() + hours * _HOUR if hours else 0
+    now = runtime.clock.now().timestamp()
+    # Whoever rotates twice, as the first secret got lost, has a sender that still uses the oldest.
+    still = webhook.previous if now < webhook.previous_until else ()
     rotated = webhook.replaced(
         secrets=(_stored_secret(webhook.scheme, secret),),
-        previous=webhook.secrets if hours else (),
-        previous_until=until,
+        previous=(*webhook.secrets, *still)[:_MOST_PREVIOUS] if hours else (),
+        previous_until=now + hours * _HOUR if hours else 0,
     )
     runtime.home.facts.commit(fact.with_body(rotated))
     return WebhookWithSecret(name, rotated, secret)
