@@ -76,6 +76,17 @@ def test_a_group_is_a_session_of_its_own_and_hears_only_who_addresses_it(house: 
     assert conversation_bound_to_channel(house.home, f"line.{GUEST}") is None
 
 
+def test_a_name_is_known_in_other_widths_and_not_within_another_word(house: LineHouse) -> None:
+    for text in ("Kanichan?", "kani2", "ka ni"):
+        house.line.says(text, GUEST, group=GROUP)
+    house.rest()
+    assert house.line.texts(GROUP) == []
+    for text in ("\uff2b\uff41\uff4e\uff49、どう?", "kaniさん", "KANI: hi", "kani"):
+        house.line.says(text, GUEST, group=GROUP)
+        house.rest()
+    assert len(house.line.texts(GROUP)) == 4
+
+
 def test_groups_can_be_switched_off(house: LineHouse) -> None:
     house.people = ChatPeople(groups=GroupRule.OFF)
     house.begin()

@@ -1,6 +1,7 @@
 """Messages of chat services: which agent they concern, and the turns that answer them."""
 
 import logging
+import unicodedata
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -128,8 +129,18 @@ def _is_addressed(chat: Chat, said: ChatMessageEvent, profile: Profile | None) -
         return False
     if said.mentions_bot:
         return True
-    name = "" if profile is None else profile.agent.name.casefold()
-    return bool(name) and said.text.lstrip(_AT).casefold().startswith(name)
+    if profile is None:
+        return False
+    name, words = _comparable(profile.agent.name), _comparable(said.text.lstrip(_AT))
+    # In Latin letters a name ends where its word ends: Mika is not meant by "Mikado".
+    goes_on = f"{name[-1:]}{words[len(name) :][:1]}"
+    is_longer = len(goes_on) > 1 and goes_on.isascii() and goes_on.isalnum()
+    return bool(name) and words.startswith(name) and not is_longer
+
+
+def _comparable(text: str) -> str:
+    """Return a text as people compare names: without case, width, and forms of composition."""
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _refuse_attachment(
