@@ -65,6 +65,7 @@ class FakeLine:
     log: list[Logged] = field(default_factory=list)
     shown: dict[str, list[Shown]] = field(default_factory=dict)
     sent: list[bytes] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=lambda: dict(NAMES))
     endpoint: str = "https://crab.example.org/channels/line"
     active: bool = True
     quota: int | None = 200
@@ -130,7 +131,8 @@ class FakeLine:
         return self._deliver(body["events"])
 
     def _deliver(self, events: list[dict[str, Any]]) -> int:
-        body = json.dumps({"destination": BOT, "events": events}, ensure_ascii=False).encode()
+        sent = json.dumps({"destination": BOT, "events": events}, ensure_ascii=False)
+        body = sent.encode("utf-8", "backslashreplace")
         self.sent.append(body)
         return self.door(signed(body), body)
 
@@ -245,9 +247,9 @@ class FakeLine:
         parts = path.strip("/").split("/")
         if parts[2] == "profile" or (parts[2] == "group" and parts[4] == "member"):
             user_id = parts[-1]
-            if user_id not in NAMES:
+            if user_id not in self.names:
                 return 404, {"message": "Not found"}
-            return 200, {"displayName": NAMES[user_id], "userId": user_id, "language": "ja"}
+            return 200, {"displayName": self.names[user_id], "userId": user_id, "language": "ja"}
         webhook = {"endpoint": self.endpoint, "active": self.active}
         known: dict[str, Any] = {
             "/v2/bot/info": {

@@ -119,6 +119,12 @@ def test_after_the_last_attempt_the_owner_sees_why(sending: Callable[..., Sendin
     assert len(made.net.requests) == ATTEMPTS
     (listed,) = made.house.got("/webhooks")["items"]
     assert "status 500" in listed["reply_problem"]
+    # Another webhook of this name has not failed.
+    made.house.call("DELETE", "/webhooks/ci")
+    again = {name: listed[name] for name in ("name", "agent_id", "reply_to")}
+    made.house.made("/webhooks", again)
+    (listed,) = made.house.got("/webhooks")["items"]
+    assert listed["reply_problem"] == ""
 
 
 def test_a_receiver_that_refuses_is_not_asked_again(sending: Callable[..., Sending]) -> None:

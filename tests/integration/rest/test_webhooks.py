@@ -92,9 +92,21 @@ def test_an_earlier_secret_counts_for_some_hours_or_not_at_all(house: House) -> 
     for number, secret in enumerate((old, new["secret"])):
         headers = signed(BODY, at=now(house), secrets=(secret,), event_id=f"m{number}")
         assert status(house, "ci", headers) == 202
+    house.made("/webhooks/ci/rotate", {})
+    assert status(house, "ci", signed(BODY, at=now(house), secrets=(old,), event_id="two")) == 202
     newest = house.made("/webhooks/ci/rotate", {"hours": 0})["secret"]
     for secret, expected in ((old, 401), (new["secret"], 401), (newest, 202)):
         headers = signed(BODY, at=now(house), secrets=(secret,), event_id=f"n{expected}")
+        assert status(house, "ci", headers) == expected
+
+
+def test_rotating_again_leaves_the_sender_the_secret_that_it_still_has(house: House) -> None:
+    old = add(house)["secret"]
+    lost = [house.made("/webhooks/ci/rotate", {})["secret"] for _ in range(9)]
+    for number, (secret, expected) in enumerate(
+        ((lost[-1], 202), (lost[-5], 202), (lost[-6], 401), (old, 401))
+    ):
+        headers = signed(BODY, at=now(house), secrets=(secret,), event_id=f"m{number}")
         assert status(house, "ci", headers) == expected
 
 
@@ -123,6 +135,10 @@ def test_a_removed_webhook_refuses_and_what_it_had_queued_is_kept_with_the_reaso
         ({"name": "a/b"}, 422, "name"),
         ({"authority": "self"}, 422, "authority"),
         ({"reply_to": "http://example.org"}, 422, "reply_to"),
+        ({"reply_to": "https://127.0.0.1/x"}, 422, "public internet"),
+        ({"reply_to": "https://localhost/x"}, 422, "public internet"),
+        ({"reply_to": "https://me:word@example.org/x"}, 422, "public internet"),
+        ({"reply_to": "https://example.org:8443/x"}, 422, "public internet"),
         ({"scheme": "none"}, 422, "scheme"),
         ({"agent_id": "nobody"}, 404, "nobody"),
     ],

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from opencrab.adapters.door.http import door_tls_context
-from opencrab.adapters.door.secrets import KEPT_SECONDS, PlainSecrets, plain_secrets
+from opencrab.adapters.door.secrets import ABSENT_SECONDS, KEPT_SECONDS, PlainSecrets, plain_secrets
 from opencrab.domain.errors import Invalid, Unavailable
 from tests.unit.adapters.listening import Heard, Listening, answer, listening
 
@@ -65,6 +65,17 @@ def test_a_secret_is_read_by_its_name_and_kept_for_five_minutes(
     times.now += KEPT_SECONDS
     assert found.get("LINE_CHANNEL_SECRET") == "s3cret"
     assert len(server.heard) == 3
+
+
+def test_a_secret_that_was_absent_is_found_soon_after_it_is_stored(server: Listening) -> None:
+    times = Times()
+    found = secrets(server, "ssm:/opencrab/dev/", times)
+    assert [found.get("OTHERS") for _ in range(3)] == [""] * 3
+    assert len(server.heard) == 1
+    stored = {"Parameters": [{"Name": "/opencrab/dev/OTHERS", "Value": "new"}]}
+    server.reply = lambda _: answer(200, json.dumps(stored).encode())
+    times.now += ABSENT_SECONDS
+    assert found.get("OTHERS") == "new"
 
 
 def test_a_store_that_refuses_is_not_taken_for_an_absent_secret(server: Listening) -> None:

@@ -76,6 +76,17 @@ def test_a_group_is_a_session_of_its_own_and_hears_only_who_addresses_it(house: 
     assert conversation_bound_to_channel(house.home, f"line.{GUEST}") is None
 
 
+def test_a_name_is_known_in_other_widths_and_not_within_another_word(house: LineHouse) -> None:
+    for text in ("Kanichan?", "kani2", "ka ni"):
+        house.line.says(text, GUEST, group=GROUP)
+    house.rest()
+    assert house.line.texts(GROUP) == []
+    for text in ("\uff2b\uff41\uff4e\uff49、どう?", "kaniさん", "KANI: hi", "kani"):
+        house.line.says(text, GUEST, group=GROUP)
+        house.rest()
+    assert len(house.line.texts(GROUP)) == 4
+
+
 def test_groups_can_be_switched_off(house: LineHouse) -> None:
     house.people = ChatPeople(groups=GroupRule.OFF)
     house.begin()
@@ -117,6 +128,15 @@ def test_somebody_whom_line_does_not_name_is_answered_all_the_same(house: LineHo
     assert (house.line.texts(nobody), house.line.texts(GUEST)) == (["やあ"], ["やあ"])
     line = house.home.journal.lines(session(house, nobody).id, limit=9)[0]
     assert line.speaker_name == "line U9999999"
+
+
+def test_an_odd_name_and_odd_characters_keep_nobody_from_an_answer(house: LineHouse) -> None:
+    house.line.names[GUEST] = "ゲ\nスト"
+    house.line.says("蟹\ud83d\0です", GUEST)
+    house.rest()
+    assert house.line.texts(GUEST) == ["やあ"]
+    line = house.home.journal.lines(session(house, GUEST).id, limit=9)[0]
+    assert (line.text, line.speaker_name) == ("蟹\ufffdです", f"line {GUEST[:8]}")
 
 
 def test_somebody_without_an_id_starts_nothing(house: LineHouse) -> None:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.access.authority import Authority, Scope
+from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.access.session_access import SessionAccess
+from opencrab.domain.conversation.message import Channel
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.discord.community import PRESENCE, Community, Presence
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
@@ -109,3 +110,22 @@ def test_members_listen_and_others_make_them_several(world: World) -> None:
     group = SessionAccess(others_read=True)
     assert asked(world, opened_by("owner"), group)[0].search.is_member
     assert asked(world, opened_by("yui"), SessionAccess(speaks_freely=True))[0].whole
+
+
+@pytest.mark.parametrize("authority", [Authority.OWNER, Authority.USER])
+def test_a_webhook_tells_a_channel_of_discord_only_what_its_session_says(
+    world: World, authority: Authority
+) -> None:
+    sent: dict[str, Any] = {
+        "authority": authority,
+        "principal_id": "webhook-ci",
+        "source": Source.WEBHOOK,
+    }
+    channel = Channel(kind="discord", address="42")
+    cleared, _ = asked(world, opened_by("webhook-ci"), channel=channel, **sent)
+    found = cleared.search
+    assert (found.whole, found.person_id, found.session_id) == (False, "", "s2")
+    # Where nobody else reads, it may know what it may know for its sender.
+    cleared, calls = asked(world, opened_by("webhook-ci"), **sent)
+    assert cleared.whole is (authority is Authority.OWNER)
+    assert calls == []

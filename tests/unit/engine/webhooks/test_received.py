@@ -132,6 +132,13 @@ def test_the_key_chooses_the_session(runtime: Runtime) -> None:
     assert name.startswith("ci ")
 
 
+def test_long_keys_that_begin_alike_choose_different_sessions(runtime: Runtime) -> None:
+    add(runtime, session="{{ room }}")
+    for number in range(2):
+        receive(runtime, {"room": f"{'蟹' * 300}{number}"}, event_id=f"m{number}")
+    assert len({turn.session_id for turn in turns(runtime)}) == 2
+
+
 def test_authority_and_answer_are_as_its_owner_set_them_and_the_words_stay_foreign(
     runtime: Runtime,
 ) -> None:

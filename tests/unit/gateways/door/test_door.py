@@ -91,6 +91,16 @@ def test_a_body_that_is_too_large_is_refused_unread(visit: Visit) -> None:
     assert len(visit.queued[0][0].encode()) < 1 << 18
 
 
+def test_a_form_that_no_queue_holds_as_json_is_refused(visit: Visit) -> None:
+    body = b"said=" + b'"' * (MOST_BYTES - 5)
+    answer = visit.ask(
+        "ci", {**signed(body), "content-type": "application/x-www-form-urlencoded"}, body
+    )
+    assert answer.status == 413
+    assert str(MOST_BYTES) in said(answer)["error"]
+    assert visit.queued == []
+
+
 @for_each("body", [b"", b"{", b"\xff\xfe", b"[" * 100_000])
 def test_a_signed_body_that_is_not_json_is_said_to_be_none(visit: Visit, body: bytes) -> None:
     answer = visit.ask("ci", signed(body), body)

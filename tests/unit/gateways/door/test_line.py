@@ -69,6 +69,10 @@ def test_what_the_channel_did_not_sign_is_not_genuine(
     assert not is_line_signature("", BODY, signed(BODY, "")[HEADER])
 
 
+def test_white_space_around_the_stored_secret_does_not_count() -> None:
+    assert len(read(b'{"events":[]}', secret=f"{CHANNEL_SECRET}\n").events) == 0
+
+
 def test_events_are_one_each_in_the_order_of_their_rooms() -> None:
     group = {"type": "group", "groupId": GROUP, "userId": OWNER}
     more = [event(), event(webhookEventId="01B", source=group), event(type="postback")]

@@ -39,10 +39,13 @@ class Secrets:
 
 
 def read(
-    body: bytes, kind: str = "application/json", headers: dict[str, str] | None = None
+    body: bytes,
+    kind: str = "application/json",
+    headers: dict[str, str] | None = None,
+    secret: str = SIGNING_SECRET,
 ) -> ReadingOfRequest:
     given = {**signed(body, AT, kind), **(headers or {})}
-    return read_signed_request(SignedRequest("slack", "", given, body, AT), Secrets())
+    return read_signed_request(SignedRequest("slack", "", given, body, AT), Secrets(secret))
 
 
 def event(**changes: Any) -> bytes:
@@ -60,6 +63,10 @@ def test_an_event_a_button_and_a_command_are_one_event_each() -> None:
     fields = {"command": "/ask", "text": "元気?", "trigger_id": "1.3", "channel_id": CHANNEL}
     asked = read(urlencode(fields).encode(), FORM)
     assert (asked.events[0].id, asked.body) == ("1.3", {"response_type": "in_channel"})
+
+
+def test_white_space_around_the_stored_secret_does_not_count() -> None:
+    assert len(read(event(), secret=f"{SIGNING_SECRET}\n").events) == 1
 
 
 def test_slacks_test_of_the_address_is_answered_with_its_challenge() -> None:

@@ -44,6 +44,15 @@ def test_a_private_message_is_answered_beside_it() -> None:
     assert parsed(**PRIVATE | {"text": ""}, files=[{"id": "F1"}]).attached is not None
 
 
+def test_a_text_is_cut_to_what_a_message_holds() -> None:
+    assert parsed(text="蟹" * 30_000).text == "蟹" * 21_845
+
+
+@pytest.mark.parametrize("ts", ["nan", "inf", "1e30", "67768036191676796", "soon", ""])
+def test_a_time_that_is_none_is_passed_over(ts: str) -> None:
+    assert parsed(ts=ts) is None
+
+
 @pytest.mark.parametrize(
     "changes",
     [

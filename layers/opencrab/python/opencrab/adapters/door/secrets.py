@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 
 from opencrab.adapters.door.aws import PlainAws, plain_aws, require_variable
 
-KEPT_SECONDS = 300.0
+KEPT_SECONDS, ABSENT_SECONDS = 300.0, 10.0
 
 _SSM, _SECRETS_MANAGER = "ssm", "secretsmanager"
 
 
 class PlainSecrets:
-    """Secrets by name from where `aws.secrets` says, each kept for five minutes."""
+    """Secrets by name from where `aws.secrets` says, each kept for five minutes.
+
+    That one is absent is kept for seconds: whoever sets the channel up stores it now.
+    """
 
     def __init__(
         self, aws: PlainAws, place: str, now: Callable[[], float], *, seconds: float
@@ -28,7 +31,7 @@ class PlainSecrets:
         value, until = self._kept.get(name, ("", 0.0))
         if self._now() >= until:
             value = self._read(name)
-            self._kept[name] = value, self._now() + KEPT_SECONDS
+            self._kept[name] = value, self._now() + (KEPT_SECONDS if value else ABSENT_SECONDS)
         return value
 
     def _read(self, name: str) -> str:

@@ -13,6 +13,9 @@ from opencrab.ports.texts import Texts
 TEXT_UNITS = 12_000
 """UTF-16 units of one message before it is escaped; Slack cuts one at 40,000 characters."""
 
+SHOWN_CHARACTERS = 40_000
+"""Characters of a message, as it is escaped, after which Slack cuts it."""
+
 SECTION_CHARACTERS = 3_000
 """Characters of a block of text (Slack's reference, "Section block")."""
 
@@ -38,7 +41,8 @@ def slack_messages_of_utterance(utterance: Utterance) -> tuple[Payload, ...]:
     if utterance.approval is None:
         return tuple({"text": slack_text_of_markdown(piece)} for piece in pieces)
     texts: list[Payload] = [{"text": escape_slack_text(piece)} for piece in pieces]
-    return (*texts, _approval_buttons(utterance, len(texts)))
+    is_whole = len(texts) == 1 and len(texts[0]["text"]) <= SHOWN_CHARACTERS
+    return (*texts, _approval_buttons(utterance, is_whole=is_whole))
 
 
 def escape_slack_text(text: str) -> str:
@@ -90,14 +94,14 @@ def _marked_words(line: str) -> str:
     return "".join(parts)
 
 
-def _approval_buttons(utterance: Utterance, before: int) -> Payload:
+def _approval_buttons(utterance: Utterance, *, is_whole: bool) -> Payload:
     """Return the buttons of an approval: to approve it only if one message shows the whole call.
 
     The hash in the button is that of the call that is shown.
     """
     name = f"oc:ap:{utterance.approval}"
     shown = hash_shown_in_approval(utterance.text)
-    can_approve = bool(shown) and before == 1
+    can_approve = bool(shown) and is_whole
     question = _in_all_languages("question" if can_approve else "elsewhere", "\n")
     buttons = [_button("reject", f"{name}:n", "danger")]
     if can_approve:

@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from opencrab.domain.conversation.message import Channel
-from opencrab.domain.value import Text, Value
+from opencrab.domain.value import MESSAGE_BYTES, Text, Value, value_with_surrogates_joined
 
 REPLY = "chat_reply"
 """The kind of installation documents that hold a reply token; the id is the event's."""
@@ -80,11 +80,17 @@ class ChatEvent(Value):
         return ReplyToken(token=self.reply_token, until=self.at + TOKEN_SURE)
 
 
+def _within_message(text: str) -> str:
+    """Return what a message can hold of a text: no service tells its sender what it cannot."""
+    whole: str = value_with_surrogates_joined(text)
+    return whole.replace("\0", "").encode()[:MESSAGE_BYTES].decode("utf-8", "ignore")
+
+
 class ChatMessageEvent(ChatEvent):
     """A person's message; `attached` says what it is if it is no text."""
 
     message_id: ServiceId
-    text: Text = ""
+    text: Annotated[Text, BeforeValidator(_within_message)] = ""
     mentions_bot: bool = False
     attached: Attached | None = None
 

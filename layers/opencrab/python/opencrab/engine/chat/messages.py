@@ -1,9 +1,12 @@
 """Messages of chat services: which agent they concern, and the turns that answer them."""
 
 import logging
+import unicodedata
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+
+from pydantic import ValidationError
 
 from opencrab.domain.access.authority import Source
 from opencrab.domain.agents.agent import Profile
@@ -93,14 +96,19 @@ def agent_of_chat(runtime: Runtime, chat: Chat) -> Profile | None:
 def name_chat_person(chat: Chat, event: ChatEvent, user_id: str) -> ChatPerson:
     """Return a person with the name that the service tells, else with a part of the id.
 
-    A service that does not tell a name now is no reason to let the person wait.
+    A service that does not tell a name now is no reason to let the person wait, nor is a name that
+    is not one line.
     """
     kind = event.room.kind
     try:
         name = chat.link.name_of_user(event.room, user_id)
     except OpenCrabError:
         name = None
-    return ChatPerson(kind=kind, id=user_id, name=name or f"{kind} {user_id[:8]}")
+    without = f"{kind} {user_id[:8]}"
+    try:
+        return ChatPerson(kind=kind, id=user_id, name=name or without)
+    except ValidationError:
+        return ChatPerson(kind=kind, id=user_id, name=without)
 
 
 def _agent_by_name(runtime: Runtime, wanted: str) -> Profile | None:
@@ -121,8 +129,18 @@ def _is_addressed(chat: Chat, said: ChatMessageEvent, profile: Profile | None) -
         return False
     if said.mentions_bot:
         return True
-    name = "" if profile is None else profile.agent.name.casefold()
-    return bool(name) and said.text.lstrip(_AT).casefold().startswith(name)
+    if profile is None:
+        return False
+    name, words = _comparable(profile.agent.name), _comparable(said.text.lstrip(_AT))
+    # In Latin letters a name ends where its word ends: Mika is not meant by "Mikado".
+    goes_on = f"{name[-1:]}{words[len(name) :][:1]}"
+    is_longer = len(goes_on) > 1 and goes_on.isascii() and goes_on.isalnum()
+    return bool(name) and words.startswith(name) and not is_longer
+
+
+def _comparable(text: str) -> str:
+    """Return a text as people compare names: without case, width, and forms of composition."""
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _refuse_attachment(

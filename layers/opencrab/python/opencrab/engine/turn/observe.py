@@ -7,7 +7,7 @@ read (ADR 0033).
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from opencrab.domain.access.authority import Authority, reading_clearance_of_authority
+from opencrab.domain.access.authority import Authority, Source, reading_clearance_of_authority
 from opencrab.domain.access.session_access import SessionAccess
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.conversation.channel_binding import (
@@ -17,6 +17,7 @@ from opencrab.domain.conversation.channel_binding import (
 )
 from opencrab.domain.conversation.message import Channel, Line
 from opencrab.domain.conversation.session import Hearing, Session
+from opencrab.domain.discord.community import KIND as DISCORD
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import NotFound
@@ -167,14 +168,26 @@ def turn_audience_clearance(
     """Return what a turn may read: the least of what its asker and its audience may (ADR 0033).
 
     What a turn of the agent itself says to a channel, as a heartbeat does, stands in its session
-    too: both have its audience. Every other turn has that of its session.
+    too: both have its audience. So do answers of a webhook in a channel of Discord, whose readers
+    did not send anything. Every other turn has that of its session.
     """
     listeners = _session_listeners(runtime, turn, agent, session, access)
     by_itself = turn.authority is Authority.SELF or session.created_by == agent.id
     if turn.channel is not None and by_itself:
         there = _channel_listeners(runtime, turn, agent, turn.channel, held_in=session.id)
         listeners = listeners if there is None else listeners.joined(there, session.id)
+    elif turn.channel is not None and _is_read_by_others(turn, turn.channel):
+        there = _channel_listeners(runtime, turn, agent, turn.channel, held_in=session.id)
+        if there is not None:
+            # They hear what this session says; it is not in their place that it is said.
+            listeners = replace(listeners.joined(there, session.id), place="")
     return memory_clearance_of_turn(turn.authority, turn.principal_id, session, listeners)
+
+
+def _is_read_by_others(turn: Turn, channel: Channel) -> bool:
+    """Check whether a webhook's turn, which may read more than the public, answers on Discord."""
+    is_from_webhook = turn.source is Source.WEBHOOK and channel.kind == DISCORD
+    return is_from_webhook and reading_clearance_of_authority(turn.authority) > 0
 
 
 def may_turn_channel_hear_everything(

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
@@ -27,6 +28,12 @@ from opencrab.engine.runtime import Runtime
 MOST_WEBHOOKS = 100
 _HOUR = 3_600
 MOST_HOURS = 168
+_MOST_PREVIOUS = 4
+
+_PUBLIC_PLACE = re.compile(
+    r"https://(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*\.?(?::443)?(?:[/?#].*)?", re.IGNORECASE
+)
+"""An address that may be on the public internet; where its name leads is judged by each call."""
 
 
 class NewWebhook(Value, defer_build=False):
@@ -75,8 +82,9 @@ def add_webhook(runtime: Runtime, new: NewWebhook, by: str) -> WebhookWithSecret
     """Add a webhook and return its secret.
 
     Raises NotFound (agent), Conflict (a webhook of this name, a retired agent), Invalid (an
-    authority that no webhook has), and NoRoom.
+    authority that no webhook has, an address to which nothing is sent), and NoRoom.
     """
+    _require_public_place(new.reply_to)
     if new.authority not in WEBHOOK_AUTHORITIES:
         raise Invalid(
             f"a webhook cannot have the authority {new.authority.value!r}",
@@ -107,8 +115,18 @@ def add_webhook(runtime: Runtime, new: NewWebhook, by: str) -> WebhookWithSecret
     return WebhookWithSecret(new.name, webhook, secret)
 
 
+def _require_public_place(reply_to: str) -> None:
+    """Raise Invalid for an address at which no answer could ever arrive."""
+    if reply_to.startswith("https:") and not _PUBLIC_PLACE.fullmatch(reply_to):
+        raise Invalid(
+            "answers are posted to names on the public internet only",
+            field="reply_to",
+            cure="use https://NAME/PATH, without a number for a name, a user name and a port",
+        )
+
+
 def rotate_webhook_secret(runtime: Runtime, name: str, *, hours: int) -> WebhookWithSecret:
-    """Give a webhook a new secret; the one before counts for some hours more.
+    """Give a webhook a new secret; those that counted so far count for some hours more.
 
     Raises NotFound, Invalid for the hours, and Changed.
     """
@@ -123,11 +141,13 @@ def rotate_webhook_secret(runtime: Runtime, name: str, *, hours: int) -> Webhook
         raise no_such_webhook(name)
     webhook = fact.read(Webhook)
     secret = _new_secret(runtime, webhook.scheme)
-    until = runtime.clock.now().timestamp() + hours * _HOUR if hours else 0
+    now = runtime.clock.now().timestamp()
+    # Whoever rotates twice, as the first secret got lost, has a sender that still uses the oldest.
+    still = webhook.previous if now < webhook.previous_until else ()
     rotated = webhook.replaced(
         secrets=(_stored_secret(webhook.scheme, secret),),
-        previous=webhook.secrets if hours else (),
-        previous_until=until,
+        previous=(*webhook.secrets, *still)[:_MOST_PREVIOUS] if hours else (),
+        previous_until=now + hours * _HOUR if hours else 0,
     )
     runtime.home.facts.commit(fact.with_body(rotated))
     return WebhookWithSecret(name, rotated, secret)
@@ -135,10 +155,10 @@ def rotate_webhook_secret(runtime: Runtime, name: str, *, hours: int) -> Webhook
 
 def remove_webhook(runtime: Runtime, name: str) -> None:
     """Remove a webhook; its sessions stay. Raises NotFound, and Changed."""
-    fact = runtime.home.facts.get(WEBHOOKS, WEBHOOK, name)
-    if fact is None:
+    found = runtime.home.facts.get_many(WEBHOOKS, (WEBHOOK, name), (ANSWERS, name))
+    if WEBHOOK not in {fact.kind for fact in found}:
         raise no_such_webhook(name)
-    runtime.home.facts.commit(fact.removed())
+    runtime.home.facts.commit(*(fact.removed() for fact in found))
 
 
 def no_such_webhook(name: str) -> NotFound:

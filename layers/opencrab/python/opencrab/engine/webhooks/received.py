@@ -137,9 +137,8 @@ def _session_of_event(runtime: Runtime, received: _Received) -> str:
 
 
 def _open_session(runtime: Runtime, received: _Received) -> str:
-    key = render_webhook_template(received.webhook.session, received.body)
-    key = key[:_KEY_CHARACTERS].strip()
-    shown = " ".join(f"{received.name} {key}".split())
+    key = render_webhook_template(received.webhook.session, received.body).strip()
+    shown = " ".join(f"{received.name} {key[:_KEY_CHARACTERS]}".split())
     opening = SessionOpening(
         agent_ids=(received.webhook.agent_id,),
         opened_by=f"{PRINCIPAL}{received.name}",

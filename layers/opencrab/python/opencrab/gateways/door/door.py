@@ -12,7 +12,7 @@ from collections.abc import Container, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
-from opencrab.domain.errors import OpenCrabError
+from opencrab.domain.errors import OpenCrabError, TooLarge
 from opencrab.gateways.door.request import (
     NotGenuineRequest,
     ReadRequest,
@@ -26,6 +26,9 @@ from opencrab.gateways.door.request import (
 
 MOST_BYTES = 256_000
 """Of a body; with the line before it, a message of SQS."""
+
+MOST_QUEUED_BYTES = 262_144
+"""Of a message of SQS: a form that becomes JSON may grow beyond it."""
 
 REMEMBERED = 1_000
 WEBHOOK = "webhook"
@@ -71,9 +74,8 @@ class SignedRequestDoor:
 
     def answer(self, request: SignedRequest) -> SignedRequestAnswer:
         """Verify a request, queue what it brings, and acknowledge it."""
-        if len(request.body) > MOST_BYTES:
-            return _refusal(413, f"the body has more than {MOST_BYTES} bytes")
         try:
+            _require_room(request.body, MOST_BYTES)
             read = self.reader(request.kind)(request, self._lookup)
             for event in read.events:
                 self._queue(request, event)
@@ -83,6 +85,8 @@ class SignedRequestDoor:
             return _refusal(401, "no receiver at this address accepts the request's signature")
         except UnreadableRequest as error:
             return _refusal(400, str(error))
+        except TooLarge as error:
+            return _refusal(413, error.message)
         except OpenCrabError as error:
             log.error("cannot take a request: kind=%s, error=%s", request.kind, error)  # noqa: TRY400 - what failed is named
             return _refusal(503, "the request cannot be taken now: send it again later")
@@ -99,12 +103,13 @@ class SignedRequestDoor:
         return known
 
     def _queue(self, request: SignedRequest, event: ReceivedEvent) -> None:
-        """Queue an event that was not queued before; raises OpenCrabError."""
+        """Queue an event that was not queued before; raises TooLarge and other OpenCrabErrors."""
         deduplication = _queue_name(request.kind, request.name, event.id)
         if deduplication in self._taken:
             return
         group = _queue_name(request.kind, request.name, event.group)
         body = encode_queued_event(request, event)
+        _require_room(body.encode(), MOST_QUEUED_BYTES, " as JSON")
         self._send(body, group=group, deduplication=deduplication)
         self._taken[deduplication] = None
         if len(self._taken) > REMEMBERED:
@@ -136,6 +141,11 @@ def api_gateway_result_of_signed_request(answer: SignedRequestAnswer) -> dict[st
 def _queue_name(*parts: str) -> str:
     """Return a name that every queue takes, for parts that anybody chose."""
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _require_room(content: bytes, most: int, form: str = "") -> None:
+    if len(content) > most:
+        raise TooLarge(f"the body has more than {MOST_BYTES} bytes{form}")
 
 
 def _refusal(status: int, why: str) -> SignedRequestAnswer:

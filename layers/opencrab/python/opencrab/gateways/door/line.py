@@ -36,7 +36,7 @@ def read_signed_request(request: SignedRequest, lookup: RequestLookup) -> Readin
     signature = request.headers.get(HEADER, "")
     if len(signature) != _SIGNATURE_LENGTH:
         raise NotGenuineRequest
-    if not is_line_signature(lookup.secret(SECRET), request.body, signature):
+    if not is_line_signature(lookup.secret(SECRET).strip(), request.body, signature):
         raise NotGenuineRequest
     _, sent = parse_json_request(request.body)
     listed = sent.get("events") if isinstance(sent, dict) else None

@@ -25,7 +25,7 @@ from opencrab.gateways.door.request import QueuedEvent
 MOST_CHARACTERS = 10_000
 """Characters of one message that are read; LINE lets people write as many."""
 
-_GROUPS = {"group": "groupId", "room": "roomId"}
+_PLACES = {"user": "", "group": "groupId", "room": "roomId"}
 _ATTACHED = frozenset(Attached)
 
 
@@ -47,7 +47,7 @@ def parse_line_event(event: object) -> ChatEvent | None:
         if kind == "postback":
             data = str(_object(event.get("postback")).get("data", ""))
             return ChatButtonEvent(**_common(event), data=data)
-    except (ValidationError, OverflowError, ValueError):
+    except (ValidationError, OSError, OverflowError, ValueError):
         return None
     return None
 
@@ -69,12 +69,12 @@ def _message(event: Mapping[str, Any]) -> ChatMessageEvent:
 def _common(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of every event; raises ValueError for what is no event of a place."""
     source = _object(event.get("source"))
-    kind, user_id = source.get("type"), source.get("userId")
-    group_id = source.get(_GROUPS.get(str(kind), ""))
+    kind, user_id = str(source.get("type")), source.get("userId")
+    group_id = source.get(_PLACES.get(kind, ""))
     token = event.get("replyToken")
     milliseconds = event.get("timestamp")
-    if not isinstance(milliseconds, int):
-        raise ValueError("an event has a time")  # noqa: TRY004 - one error for all that is odd
+    if not isinstance(milliseconds, int) or kind not in _PLACES:
+        raise ValueError("an event has a time and a place of a known kind")
     return {
         "id": event.get("webhookEventId"),
         "room": ChatRoom(

@@ -102,7 +102,10 @@ def encode_queued_event(request: SignedRequest, event: ReceivedEvent) -> str:
     head = {"kind": request.kind, "name": request.name, "id": event.id, "group": event.group}
     if event.notes:
         head["notes"] = dict(event.notes)  # type: ignore[assignment]
-    text = event.text if event.text.isascii() else event.text.translate(_UNCARRIED)
+    text = event.text
+    if not text.isascii():
+        # Half of a pair of UTF-16 becomes the escape that JSON has for it, too.
+        text = text.translate(_UNCARRIED).encode("utf-8", "backslashreplace").decode()
     return f"{_PREFIX}{json.dumps(head)}\n{text}"
 
 

@@ -43,7 +43,7 @@ def read_signed_request(request: SignedRequest, lookup: RequestLookup) -> Readin
     if abs(request.now - int(timestamp)) > FRESH_SECONDS:
         raise StaleRequest
     signature = request.headers.get(SIGNATURE, "")
-    if not is_slack_signature(lookup.secret(SECRET), timestamp, request.body, signature):
+    if not is_slack_signature(lookup.secret(SECRET).strip(), timestamp, request.body, signature):
         raise NotGenuineRequest
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM:
         return _read_form(request.body)

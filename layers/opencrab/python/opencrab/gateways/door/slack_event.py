@@ -51,7 +51,7 @@ def parse_slack_event(event_id: str, sent: object) -> ChatEvent | None:
         if sent.get("type") == "block_actions":
             return _press(name, sent)
         return _command(name, sent) if "command" in sent else None
-    except (LookupError, OverflowError, TypeError, ValueError):
+    except (LookupError, OSError, OverflowError, TypeError, ValueError):
         return None
 
 

@@ -58,7 +58,7 @@ def handle_queued_event(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
                 delivery.receipt, _BACKOFF_SECONDS**delivery.count
             )
         return MessageOutcome.CONTINUE
-    except (OpenCrabError, ValueError) as error:
+    except (OpenCrabError, ValueError, RecursionError) as error:
         return _give_up(runtime, delivery, str(error))
     return MessageOutcome.FINISHED
 
