@@ -83,7 +83,7 @@ def test_a_stack_is_updated_taken_back_removed_and_deployed_again(emulator: Emul
         QueueUrl=turns, MessageBody="潮", MessageGroupId="s", MessageDeduplicationId="1"
     )
 
-    for number in range(2):  # Interactions on and off, twice: the queues that stay are not in the way
+    for number in range(2):  # on and off, twice: the queues that stay are not in the way
         on = bring(emulator, "update", template(), Interactions="on")
         assert on["InteractionsDeadQueueName"] in queue_names(emulator), number
         off = bring(emulator, "update", template())
