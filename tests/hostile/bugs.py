@@ -290,7 +290,7 @@ BUGS: tuple[Bug, ...] = (
 )
 
 
-def hunt(bug: Bug, place: Any = None, runs: int = 60, first: int = 0) -> tuple[str, str] | None:
+def hunt(bug: Bug, place: Any = None, runs: int = 150, first: int = 0) -> tuple[str, str] | None:
     """The seed of the first run that catches a bug, and what it says."""
     for number in range(first, first + runs):
         found = play(place, f"hunt/{number}", Totals(), bug=bug)
