@@ -5,6 +5,7 @@ agent; an import that ends before that leaves nothing that anybody sees, and can
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import StrEnum
 
 from opencrab.domain.agents.agent import Profile
@@ -150,6 +151,25 @@ def finish_agent_import(runtime: Runtime, import_id: str, *, parts: int, files: 
     Raises NotFound, and Conflict while parts or files are missing. May be repeated until it ends.
     """
     record = find_agent_import(runtime.home.facts, import_id).read(AgentImport)
+    if record.state is AgentImportState.OPEN:
+        _require_all_of_agent_import(runtime, record, parts=parts, files=files)
+    record = change_agent_import(runtime.home.facts, import_id, _finishing)
+    now = runtime.clock.now()
+    profile = profile_of_bundled_agent(record.agent, record.agent_id, record.owner, now)
+    with suppress(Conflict):
+        # Interrupted after this, its owner may have changed the agent meanwhile.
+        runtime.home.agents.create(profile)
+    created = runtime.home.agents.get(record.agent_id)
+    _start_schedules(runtime, record.agent_id)
+    heartbeat = created.agent.heartbeat
+    create_agent_vital_signs(runtime, created, reviews=heartbeat.acts_on_its_own)
+    remove_agent_import(runtime.home.facts, import_id)
+    return created
+
+
+def _require_all_of_agent_import(
+    runtime: Runtime, record: AgentImport, *, parts: int, files: int
+) -> None:
     missing = sorted(set(range(1, parts + 1)) - set(record.parts))
     if missing:
         raise Conflict(
@@ -164,16 +184,6 @@ def finish_agent_import(runtime: Runtime, import_id: str, *, parts: int, files: 
             field="files",
             cure="send all of them, then finish the import",
         )
-    record = change_agent_import(runtime.home.facts, import_id, _finishing)
-    now = runtime.clock.now()
-    profile = profile_of_bundled_agent(record.agent, record.agent_id, record.owner, now)
-    runtime.home.agents.create(profile)
-    created = runtime.home.agents.get(record.agent_id)
-    _start_schedules(runtime, record.agent_id)
-    heartbeat = created.agent.heartbeat
-    create_agent_vital_signs(runtime, created, reviews=heartbeat.acts_on_its_own)
-    remove_agent_import(runtime.home.facts, import_id)
-    return created
 
 
 def _start_schedules(runtime: Runtime, agent_id: str) -> None:
