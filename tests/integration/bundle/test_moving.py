@@ -81,6 +81,7 @@ def test_a_strangers_bundle_does_nothing_unasked(
     here: Place, rowan: str, there: Place, tmp_path: Path
 ) -> None:
     bundle = tmp_path / "b.zip"
+    here.home.files.write(rowan, "public/案内.md", b"Welcome", clean=True)
     here.run("agents", "bundle", "Rowan", "--to", bundle, "--people")
     planned = there.run("agents", "import", bundle, "--dry-run")
     assert "left out (--trust takes it in)" in planned.out
@@ -96,6 +97,8 @@ def test_a_strangers_bundle_does_nothing_unasked(
     assert {body["status"] for body in stored["skill"].values()} == {"quarantined"}
     assert [body["enabled"] for body in stored["schedule"].values()] == [False]
     assert not [info for info in there.home.files.list(made["id"]) if info.clean]
+    assert not there.home.files.list(made["id"], "public")
+    assert there.home.files.read(made["id"], "imported/public/案内.md")[1] == b"Welcome"
 
 
 def test_what_came_is_found_by_search_and_runs_on(

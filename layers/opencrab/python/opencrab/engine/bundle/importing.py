@@ -20,7 +20,7 @@ from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Changed, Conflict, Invalid
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import LlmConfig
-from opencrab.domain.workspace.path import workspace_path
+from opencrab.domain.workspace.path import is_published_workspace_path, workspace_path
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.bundle.limits import BUNDLE_PARTS
@@ -137,9 +137,14 @@ def take_agent_import_part(
 def write_agent_import_file(
     runtime: Runtime, import_id: str, path: str, content: bytes, *, clean: bool
 ) -> FileInfo:
-    """Write a file of the agent; it counts as its own words only if a trusted bundle says so."""
+    """Write a file of the agent; it counts as its own words only if a trusted bundle says so.
+
+    What a stranger published is not published here: it lies beside other imported files.
+    """
     record = open_agent_import(runtime.home.facts, import_id)
     path, is_own = workspace_path(path), clean and record.trusted
+    if is_published_workspace_path(path) and not record.trusted:
+        path = workspace_path(f"imported/{path}")
     if not is_own:
         runtime.home.facts.commit(foreign_name_mark_of_turn(record.agent_id, path))
     return runtime.home.files.write(record.agent_id, path, content, clean=is_own)
