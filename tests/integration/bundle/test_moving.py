@@ -1,10 +1,12 @@
 """An agent moves from SQLite to AWS and back, and is the same."""
 
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 
+from opencrab.adapters.local_files import AttachedFiles
 from opencrab.domain.access.authority import Scope
 from opencrab.ports.memory.search import SearchQuery
 from tests.integration.bundle.moving import Place, leave_traces, members
@@ -158,6 +160,22 @@ def test_search_finds_what_was_imported_and_nothing_of_an_import_that_was_undone
     here.run("agents", "import", bundle, "--undo")
     again = searching(home, clock, tmp_path / "search")
     assert not again.search(left["agent_id"], SearchQuery("薔薇"))
+
+
+def test_a_folder_of_the_owners_stays_with_the_names_of_its_files(
+    here: Place, tmp_path: Path
+) -> None:
+    files = AttachedFiles(tmp_path / "data")
+    here.house.furnish(home=replace(here.home, files=files, folders=files))
+    agent_id = here.house.agent("Mika")
+    vault, bundle = tmp_path / "Obsidian", tmp_path / "b.zip"
+    vault.mkdir()
+    for number in range(3):
+        (vault / f"離婚の相談 {number}.md").write_text("x", encoding="utf-8")
+    here.house.call("PUT", f"/agents/{agent_id}/folders/vault", {"folder": str(vault)})
+    said = here.run("agents", "bundle", "Mika", "--to", bundle)
+    assert "left out: 3 files of vault" in said.out
+    assert "離婚".encode() not in b"".join(members(bundle).values())
 
 
 def test_a_file_that_is_no_bundle_or_not_there_says_so(here: Place, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import io
 from datetime import UTC, datetime
 
+from opencrab.domain.bundle.manifest import LeftOut
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill
 from opencrab.engine.bundle.found import FoundAgent, FoundSkill
 from opencrab.engine.bundle.from_source import write_found_agent
@@ -27,3 +28,22 @@ def test_skills_whose_names_have_no_latin_letter_are_all_taken() -> None:
         "imported-water-4",
     ]
     assert not found.lost
+
+
+def test_of_thousands_of_files_that_are_lost_the_bundle_names_some_and_counts_all() -> None:
+    found = FoundAgent("chatgpt", name="写真")
+    for number in range(20_000):
+        found.lose(f"file-{number:032d}-海辺の写真.png", "not_supported")
+    found.lose("z", "secret")
+    buffer = io.BytesIO()
+    write_found_agent(found, buffer, NOW)
+    left = BundleReader(buffer).manifest.left_out
+    assert {why: sum(each.count for each in left if each.why == why) for why in _whys(left)} == {
+        "not_supported": 20_000,
+        "secret": 1,
+    }
+    assert "…" in {each.what for each in left}
+
+
+def _whys(left: tuple[LeftOut, ...]) -> set[str]:
+    return {each.why for each in left}

@@ -103,8 +103,11 @@ def _files(
         if info.path <= last:
             continue
         place = f"{FILE}/{info.path}"
-        if any(info.path.startswith(each) for each in attached):
-            yield ArchiveRow(LEFT_OUT, LeftOut(what=info.path, why="attached_folder"), place)
+        folder = next((each for each in attached if info.path.startswith(each)), None)
+        if folder is not None:
+            # Without the names of its files, which are the owner's own.
+            what = folder.rstrip("/") or str(AttachedPlace.WORKSPACE)
+            yield ArchiveRow(LEFT_OUT, LeftOut(what=what, why="attached_folder"), place)
             continue
         if people is not None and people.sent(info.path):
             yield ArchiveRow(LEFT_OUT, LeftOut(what=FILE, why=PEOPLE), place)
