@@ -19,7 +19,7 @@ from opencrab.domain.bundle.contents import (
 from opencrab.domain.bundle.manifest import LeftOut
 from opencrab.domain.errors import Invalid
 from opencrab.domain.workspace.path import FOREIGN_NAME, file_name_key
-from opencrab.engine.bundle.people import PeopleBesideOwner
+from opencrab.engine.bundle.people import ForeignPeople
 from opencrab.engine.memory.archive.rows import ArchivePart, ArchiveRow
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
@@ -44,7 +44,7 @@ def export_bundle_part(
     Raises NotFound, and Invalid for a place that is of no export.
     """
     runtime.home.agents.get(agent_id)
-    people = None if wanted.people else PeopleBesideOwner(runtime, agent_id)
+    people = None if wanted.people else ForeignPeople(runtime, agent_id)
     text, size, place = list[str](), 0, after
     for row in islice(_rows(runtime.home, agent_id, people, after), _PART_ROWS):
         line = row.json()
@@ -56,7 +56,7 @@ def export_bundle_part(
 
 
 def _rows(
-    home: Home, agent_id: str, people: PeopleBesideOwner | None, after: str
+    home: Home, agent_id: str, people: ForeignPeople | None, after: str
 ) -> Iterator[ArchiveRow]:
     kind, _, rest = after.partition("/")
     order = (AGENT, *DOCUMENTS, FILE)
@@ -73,7 +73,7 @@ def _rows(
 
 
 def _documents(
-    home: Home, agent_id: str, kind: str, people: PeopleBesideOwner | None, last: str
+    home: Home, agent_id: str, kind: str, people: ForeignPeople | None, last: str
 ) -> Iterator[ArchiveRow]:
     if kind == MIND:
         # A state is in no page.
@@ -95,7 +95,7 @@ def _documents(
 
 
 def _files(
-    home: Home, agent_id: str, people: PeopleBesideOwner | None, last: str
+    home: Home, agent_id: str, people: ForeignPeople | None, last: str
 ) -> Iterator[ArchiveRow]:
     attached = _attached_prefixes(home, agent_id)
     foreign = {fact.id for fact in all_pages(home.facts, agent_id, FOREIGN_NAME)}

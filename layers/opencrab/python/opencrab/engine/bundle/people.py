@@ -20,7 +20,7 @@ from opencrab.ports.paging import all_pages
 _OWN = (Authority.OWNER, Authority.SELF)
 
 
-class PeopleBesideOwner:
+class ForeignPeople:
     """Whether rows and files of an agent come from people other than its owner."""
 
     def __init__(self, runtime: Runtime, agent_id: str) -> None:
