@@ -214,5 +214,11 @@ def test_what_others_taught_sent_or_asked_for_stays_unless_asked(
         assert content.count("太郎の") == (7 if has_people else 0)
         assert content.count("持ち主の") == 7
     made = there.run("--json", "agents", "import", alone, "--trust").json
+    again = tmp_path / "again.zip"
+    # Elsewhere the owner is another, and what is the owner's is still that.
+    there.run("agents", "bundle", "Rowan", "--to", again)
+    found, wanted = members(again), members(alone)
+    del found["manifest.json"], wanted["manifest.json"]
+    assert found == wanted
     agenda = there.home.agents.get(made["id"]).mind.agenda
     assert (agenda.current, agenda.open) == (None, ("G1",))

@@ -44,7 +44,7 @@ def export_bundle_part(
     Raises NotFound, and Invalid for a place that is of no export.
     """
     runtime.home.agents.get(agent_id)
-    people = None if wanted.people else ForeignPeople(runtime, agent_id)
+    people = ForeignPeople(runtime, agent_id, wanted=wanted.people)
     text, size, place = list[str](), 0, after
     for row in islice(_rows(runtime.home, agent_id, people, after), _PART_ROWS):
         line = row.json()
@@ -55,9 +55,7 @@ def export_bundle_part(
     return ArchivePart("".join(text), place)
 
 
-def _rows(
-    home: Home, agent_id: str, people: ForeignPeople | None, after: str
-) -> Iterator[ArchiveRow]:
+def _rows(home: Home, agent_id: str, people: ForeignPeople, after: str) -> Iterator[ArchiveRow]:
     kind, _, rest = after.partition("/")
     order = (AGENT, *DOCUMENTS, FILE)
     if kind and kind not in order:
@@ -73,7 +71,7 @@ def _rows(
 
 
 def _documents(
-    home: Home, agent_id: str, kind: str, people: ForeignPeople | None, last: str
+    home: Home, agent_id: str, kind: str, people: ForeignPeople, last: str
 ) -> Iterator[ArchiveRow]:
     if kind == MIND:
         # A state is in no page.
@@ -83,20 +81,18 @@ def _documents(
         found = all_pages(home.facts, agent_id, kind, after=last)
     for fact in found:
         value, place = fact.read(DOCUMENTS[kind]), f"{kind}/{fact.id}"
-        why = why_not_bundled(kind, value, people=people is None)
-        if not why and people is not None and people.taught(value):
+        why = why_not_bundled(kind, value, people=people.wanted)
+        if not why and people.taught(value):
             why = PEOPLE
         if why:
             yield ArchiveRow(LEFT_OUT, LeftOut(what=kind, why=why), place)
             continue
-        if people is not None and isinstance(value, AgentState):
+        if isinstance(value, AgentState):
             value = people.state_without_goals(value)
-        yield ArchiveRow(kind, bundled_document(value), place)
+        yield ArchiveRow(kind, bundled_document(people.without_owner(value)), place)
 
 
-def _files(
-    home: Home, agent_id: str, people: ForeignPeople | None, last: str
-) -> Iterator[ArchiveRow]:
+def _files(home: Home, agent_id: str, people: ForeignPeople, last: str) -> Iterator[ArchiveRow]:
     attached = _attached_prefixes(home, agent_id)
     foreign = {fact.id for fact in all_pages(home.facts, agent_id, FOREIGN_NAME)}
     for info in home.files.list(agent_id):
@@ -109,7 +105,7 @@ def _files(
             what = folder.rstrip("/") or str(AttachedPlace.WORKSPACE)
             yield ArchiveRow(LEFT_OUT, LeftOut(what=what, why="attached_folder"), place)
             continue
-        if people is not None and people.sent(info.path):
+        if people.sent(info.path):
             yield ArchiveRow(LEFT_OUT, LeftOut(what=FILE, why=PEOPLE), place)
             continue
         clean = info.clean and file_name_key(info.path) not in foreign

@@ -10,7 +10,7 @@ from opencrab.domain.goals.goal import GOAL, Goal
 from opencrab.domain.goals.plan import AbandonedPlan
 from opencrab.domain.memory.clearance import session_of_members_label
 from opencrab.domain.memory.knowledge_graph import NODE, KnowledgeEdge, KnowledgeNode
-from opencrab.domain.memory.memory import Memory
+from opencrab.domain.memory.memory import Memory, Provenance
 from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import FILE_READERS, FileReaders, file_name_key
 from opencrab.engine.access.owners import owners_among_principals
@@ -21,16 +21,20 @@ _OWN = (Authority.OWNER, Authority.SELF)
 
 
 class ForeignPeople:
-    """Whether rows and files of an agent come from people other than its owner."""
+    """Whether rows and files of an agent come from people other than its owner.
 
-    def __init__(self, runtime: Runtime, agent_id: str) -> None:
+    If they are `wanted`, none is left out for that.
+    """
+
+    def __init__(self, runtime: Runtime, agent_id: str, *, wanted: bool) -> None:
+        self.wanted = wanted
         self._runtime = runtime
         self._agent_id = agent_id
         self._judged = {"": False, agent_id: False}
 
     def taught(self, value: Value) -> bool:
         """Check whether a document comes from somebody else; memories say so themselves."""
-        if isinstance(value, Memory):
+        if self.wanted or (isinstance(value, Memory) and value.provenance is not Provenance.WEB):
             return False
         if isinstance(value, Goal):
             return value.authority not in _OWN
@@ -39,6 +43,12 @@ class ForeignPeople:
         if isinstance(value, KnowledgeEdge):
             return bool({value.origin, value.target} & self._nodes)
         return self._is_other(str(getattr(value, "person_id", "")))
+
+    def without_owner(self, value: Value) -> Value:
+        """Return a document without its owner's id, which elsewhere is that of a stranger."""
+        person_id = str(getattr(value, "person_id", ""))
+        own = bool(person_id) and not self._is_other(person_id)
+        return value.replaced(person_id="") if own else value
 
     def state_without_goals(self, state: AgentState) -> AgentState:
         """Return an agent's state without the goals of others, which it would wait for."""
@@ -55,7 +65,7 @@ class ForeignPeople:
         """Check whether somebody else sent a file; one of which nobody knows the sender counts."""
         folder, _, rest = path.partition("/")
         upload_id, slash, _ = rest.partition("/")
-        if folder != UPLOADS or not slash:
+        if self.wanted or folder != UPLOADS or not slash:
             return False
         facts = self._runtime.home.facts
         label = facts.get(self._agent_id, FILE_READERS, file_name_key(path))
