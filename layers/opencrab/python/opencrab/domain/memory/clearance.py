@@ -16,7 +16,6 @@ READERS = "readers"
 """The key under which a private line's data keeps the label of the clearance it was made with."""
 
 _USER, _WHOLE = 1, 2
-_MEMBERS = "members:"
 _NOBODY_ELSE = frozenset({Authority.OWNER, Authority.SELF})
 
 
@@ -139,12 +138,7 @@ def memory_clearance_of_turn(
 
 def memory_label_of_session_members(session_id: str) -> str:
     """Return the label of what all known members of a session may read, and only they."""
-    return f"{_MEMBERS}{session_id}"
-
-
-def session_of_members_label(label: str) -> str:
-    """Return the session whose members a label names; "" for any other label."""
-    return label.removeprefix(_MEMBERS) if label.startswith(_MEMBERS) else ""
+    return f"members:{session_id}"
 
 
 def _label_of_line(line: Line) -> str:

@@ -8,7 +8,7 @@ from opencrab.domain.conversation.attachment import UPLOADS
 from opencrab.domain.conversation.upload_record import UPLOADED, UploadRecord
 from opencrab.domain.goals.goal import GOAL, Goal
 from opencrab.domain.goals.plan import AbandonedPlan
-from opencrab.domain.memory.clearance import session_of_members_label
+from opencrab.domain.memory.clearance import memory_label_of_session_members
 from opencrab.domain.memory.knowledge_graph import NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import Memory, Provenance
 from opencrab.domain.value import Value
@@ -72,7 +72,8 @@ class ForeignPeople:
         if label is None:
             # No message brought it here: whoever put it there is an owner, or the agent.
             return False
-        session_id = session_of_members_label(label.read(FileReaders).readers)
+        readers, members = label.read(FileReaders).readers, memory_label_of_session_members("")
+        session_id = readers.removeprefix(members) if readers.startswith(members) else ""
         record = facts.get(session_id, UPLOADED, upload_id) if session_id else None
         return record is None or self._is_other(record.read(UploadRecord).principal_id)
 
