@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.authority import Authority, Scope
 from opencrab.domain.access.instance import CHALLENGE_HEADER, instance_access_proof
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.bundle.contents import DOCUMENTS
@@ -274,3 +274,49 @@ def _memory_documents(now: datetime) -> list[tuple[str, str, Value]]:
             ),
         ),
     ]
+
+
+def leave_traces(place: Place, agent_id: str, person: str, name: str) -> None:
+    """What an agent writes down in a turn for a person, of each kind that has no provenance."""
+    at, facts = place.house.runtime.clock.now(), place.home.facts
+    whose: dict[str, Any] = {"person_id": person}
+    claim, goal = f"{name}の花は青い。", f"G{len(name) + 5}"
+    nodes = [
+        KnowledgeNode(id=f"{person}-{n}", label=f"{name}の庭 {n}", updated_at=at, **whose)
+        for n in range(2)
+    ]
+    edge = KnowledgeEdge(origin=nodes[0].id, target=nodes[1].id, relation="has", updated_at=at)
+    lived = Experience(
+        id=place.house.runtime.clock.new_id(),
+        experience=f"{name}の頼み",
+        outcome=Outcome.SUCCESS,
+        lesson=f"{name}の好み",
+        at=at,
+        **whose,
+    )
+    asked = Goal(
+        id=goal,
+        agent_id=agent_id,
+        session_id="s9",
+        name=f"{name}の目標",
+        principal_id=person,
+        authority=Authority.OWNER if name == "持ち主" else Authority.USER,
+        created_at=at,
+    )
+    belief = Belief(id=belief_id_in_memory(claim), claim=claim, formed_at=at, **whose)
+    plan = AbandonedPlan(goal_id=goal, revision=1, tasks=(), given_up_at=at)
+    for kind, fact_id, value in (
+        *((NODE, node.id, node) for node in nodes),
+        (EDGE, knowledge_edge_id(edge.origin, edge.relation, edge.target), edge),
+        (EXPERIENCE, lived.id, lived),
+        (GOAL, goal_document_id(goal), asked),
+        (BELIEF, belief.id, belief),
+        (PLAN, abandoned_goal_plan_id(goal, 1), plan),
+    ):
+        facts.commit(new_fact(agent_id, kind, fact_id, value))
+    if name != "持ち主":
+        stored = facts.get(agent_id, MIND, MIND)
+        assert stored is not None
+        mind = stored.read(AgentState)
+        agenda = mind.agenda.replaced(current=goal, open=(*mind.agenda.open, goal))
+        facts.commit(stored.with_body(mind.replaced(agenda=agenda)))

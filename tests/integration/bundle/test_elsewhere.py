@@ -5,6 +5,7 @@ import sqlite3
 import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.integration.bundle.moving import Place
@@ -124,3 +125,20 @@ def test_what_is_written_for_other_programs_is_read_back_without_secrets_of_memo
         *("--json", "agents", "import-from", "letta", file, "--as", "File", "--yes")
     ).json
     assert len(here.stored(other["id"])["memory"]) == 2
+
+
+def test_an_interrupted_import_from_elsewhere_is_undone_as_its_error_says(
+    here: Place, workspace: Path
+) -> None:
+    named = ("agents", "import-from", "openclaw", str(workspace), "--as", "Pinchy II")
+    here.server.breaks = lambda request: (
+        httpx.ReadError("reset", request=request) if "/finish" in str(request.url) else None
+    )
+    said = here.program.run(*named, "--yes")
+    here.server.breaks = lambda _: None
+    assert said.code != 0
+    assert "--undo" in said.err
+    (left,) = here.house.got("/agent-imports")["items"]
+    here.run(*named, "--undo")
+    assert here.house.got("/agent-imports") == {"items": []}
+    assert here.stored(left["agent_id"]) == {}

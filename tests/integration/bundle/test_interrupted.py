@@ -169,3 +169,32 @@ def test_what_the_server_refuses_is_undone_at_once(here: Place, rowan: str, tmp_
     assert "ws-write" in said.err
     assert here.agents() == ["Rowan"]
     assert here.house.got("/agent-imports") == {"items": []}
+
+
+def test_what_stopped_after_the_agent_was_there_is_finished_however_it_lived_since(
+    here: Place, bundle: Path
+) -> None:
+    home = here.home
+    whole = here.house.runtime
+
+    class Facts:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(home.facts, name)
+
+        def commit(self, *facts: Any, **more: Any) -> None:
+            if any(fact.kind == "agent_import" and fact.body is None for fact in facts):
+                raise Unavailable("the computer stopped", cure="start it")
+            home.facts.commit(*facts, **more)
+
+    here.house.furnish(home=replace(home, facts=cast("Any", Facts())))
+    said = here.program.run("agents", "import", str(bundle), "--trust", "--as", "Copy")
+    here.house.furnish(home=whole.home)
+    assert said.code != 0
+    (left,) = here.house.got("/agent-imports")["items"]
+    assert "Copy" in here.agents()
+    home.files.write(left["agent_id"], "notes/new.md", b"since then", clean=True)
+    here.run("agents", "edit", "Copy", "--purpose", "別の目的")
+    here.run("agents", "import", bundle, "--trust", "--as", "Copy")
+    assert here.house.got("/agent-imports") == {"items": []}
+    assert home.agents.get(left["agent_id"]).agent.purpose == "別の目的"
+    assert home.files.read(left["agent_id"], "notes/new.md")[1] == b"since then"

@@ -6,6 +6,7 @@ package registry carries: what it demands of the JSON-RPC binding was written an
 
 import base64
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -273,6 +274,18 @@ def test_tasks_are_listed_page_by_page(house: House) -> None:
     assert client.ask("ListTasks", contextId=context, status=DONE)["totalSize"] == 1
     assert client.ask("ListTasks", status="TASK_STATE_WORKING")["totalSize"] == 0
     client.refused("ListTasks", PARAMS, status="working")
+    last = datetime.fromisoformat(first["tasks"][0]["status"]["timestamp"])
+    tokyo = last.astimezone(timezone(timedelta(hours=9)))
+    whole = f"{last:%Y-%m-%dT%H:%M:%S}Z"
+    for since, least, most in (
+        (whole, 1, 3),
+        (tokyo.isoformat(), 1, 1),
+        (f"{last:%Y-%m-%dT%H:%M:%S.%f}000Z", 1, 1),
+        (f"{last + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}Z", 0, 0),
+    ):
+        found = client.ask("ListTasks", statusTimestampAfter=since)["totalSize"]
+        assert least <= found <= most, since
+    assert "time" in client.refused("ListTasks", PARAMS, statusTimestampAfter="昨日")
     client.refused("ListTasks", PARAMS, pageSize=101)
 
 
@@ -342,6 +355,24 @@ def test_a_message_of_an_agent_counts_its_hops_and_has_no_persons_authority(
     for wrong in (-1, True, "1", 0.5):
         bad: dict[str, Any] = {"metadata": {"urn:opencrab:hops": wrong}}
         client.refused("SendMessage", PARAMS, **sending("x", **bad))
+
+
+def test_an_agent_decides_nothing_with_a_persons_key(house: House) -> None:
+    house.agent("Mika", policy="strict")
+    client = A2aClient(serve_a2a(house), "Mika")
+    with house.worker():
+        task = client.send("write public/潮.txt: 満潮")
+    waits = task["status"]["message"]["parts"][1]["data"]
+    approval = house.got(f"/approvals/{waits['approvalId']}")
+    decision = {
+        "approvalId": approval["id"],
+        "approved": True,
+        "argumentHash": approval["argument_hash"],
+    }
+    passed: dict[str, Any] = {"metadata": {"urn:opencrab:hops": 1}, "parts": [{"data": decision}]}
+    told = client.refused("SendMessage", UNSUPPORTED, **sending("", taskId=task["id"], **passed))
+    assert "let a person" in told
+    assert client.ask("GetTask", id=task["id"])["status"]["state"] == WAITS
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

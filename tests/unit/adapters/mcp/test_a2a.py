@@ -184,6 +184,14 @@ def test_a_blank_message_is_not_sent(tide: Elsewhere) -> None:
         (
             {
                 "supportedInterfaces": [
+                    {"protocolBinding": "JSONRPC", "protocolVersion": "1.0", "url": "http://[::1"}
+                ]
+            },
+            "at another host",
+        ),
+        (
+            {
+                "supportedInterfaces": [
                     {
                         "protocolBinding": "JSONRPC",
                         "protocolVersion": "1.0",

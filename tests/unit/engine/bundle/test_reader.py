@@ -10,7 +10,12 @@ from datetime import UTC, datetime
 import pytest
 
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge
-from opencrab.engine.bundle.limits import BUNDLE_BYTES, BUNDLE_FILE_BYTES, BUNDLE_ROW_BYTES
+from opencrab.engine.bundle.limits import (
+    BUNDLE_BYTES,
+    BUNDLE_FILE_BYTES,
+    BUNDLE_FILES,
+    BUNDLE_ROW_BYTES,
+)
 from opencrab.engine.bundle.reader import BundleReader
 from opencrab.engine.bundle.writer import BundleWriter
 from tests.cases import for_each
@@ -197,6 +202,21 @@ BROKEN: tuple[tuple[str, bytes, type[OpenCrabError], str], ...] = (
         written(file_row("A.md", b"x"), file_row("a.md", b"x"), contents=(b"x",)),
         Invalid,
         "the same on some systems",
+    ),
+    (
+        "many files of one content",
+        written(*(file_row(f"{n}.md", b"x") for n in range(BUNDLE_FILES + 1)), contents=(b"x",)),
+        TooLarge,
+        f"more than {BUNDLE_FILES} files",
+    ),
+    (
+        "much of one content",
+        written(
+            *(file_row(f"{n}.md", b"x", size=BUNDLE_FILE_BYTES) for n in range(103)),
+            contents=(b"x",),
+        ),
+        TooLarge,
+        f"{BUNDLE_BYTES} bytes",
     ),
     (
         "large file",

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import tracemalloc
 import zlib
 from typing import Any
 
@@ -103,3 +104,18 @@ def test_what_is_no_card_is_told_so(content: bytes) -> None:
     with pytest.raises(Invalid) as refused:
         read("character-card", {"card.png": content})
     assert refused.value.cure
+
+
+def test_what_a_picture_holds_beside_its_card_is_not_unpacked() -> None:
+    bomb = zlib.compress(bytes(8 << 20), 9)
+    beside = [chunk(b"zTXt", b"n%d\0\0" % n + bomb) for n in range(40)]
+    tracemalloc.start()
+    try:
+        found = read(
+            "character-card", {"c.png": picture(*beside, chunk(b"tEXt", b"chara\0" + encoded()))}
+        )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.name == "蟹江 Kani"
+    assert peak < 32 << 20

@@ -1,5 +1,6 @@
 """Exports of ChatGPT and Claude: conversations become transcripts and memories that name them."""
 
+import json
 from typing import Any
 
 import pytest
@@ -117,3 +118,43 @@ def test_what_is_no_export_is_told_so(source: str, content: bytes) -> None:
     with pytest.raises(Invalid) as refused:
         read(source, {"conversations.json": content})
     assert refused.value.cure
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["\ud800", [], {}, ["\ud800"], None, 10**400, float("nan"), ""],
+    ids=lambda odd: ascii(odd)[:9],
+)
+def test_odd_values_of_other_programs_are_read_or_lost_and_never_in_the_way(odd: Any) -> None:
+    message = {
+        "author": {"role": odd if isinstance(odd, str) and odd else "user"},
+        "recipient": odd if isinstance(odd, list) else "all",
+        "content": {"parts": ["やあ"]},
+        "create_time": odd,
+    }
+    shown = [
+        {"conversation_id": odd, "title": "T", "mapping": {"a": {"message": message}}},
+        {
+            "conversation_id": "kept",
+            "title": "T",
+            "mapping": {"a": {"message": {**message, "recipient": None}}},
+        },
+    ]
+    assert "やあ" in [text for _, text in said(read("chatgpt", {"conversations.json": shown}))]
+    claude = [{"uuid": odd, "name": "N", "chat_messages": [{"sender": "human", "text": "やあ"}]}]
+    assert said(read("claude", {"conversations.json": claude})) == [("user", "やあ")]
+    avatar = json.dumps({"text": "x", "source": odd, "time": odd})
+    assert len(said(read("avatar", {"events.jsonl": avatar}))) == 1
+    block = {"id": odd, "label": "facts", "value": "of nobody"}
+    letta = {"agents": [{"name": "S", "block_ids": ["b"]}], "blocks": [block]}
+    assert read("letta", {"a.af": letta}).memories == []
+    plan = {
+        "soul": [{"agent_id": "a", "personality_json": json.dumps({"openness": 10**400})}],
+        "identity": [{"agent_id": "a", "name": "N"}],
+        "memory_sessions": [
+            {"agent_id": "a", "session_id": odd, "speaker_id": odd, "content": "x"}
+        ],
+    }
+    found = read("opencrab-plan", {"a.db": plan})
+    assert found.soul["personality"]["openness"] == 1.0
+    assert len(said(found)) == 1

@@ -142,7 +142,7 @@ class A2aConnection:
                 continue
             if str(each.get("protocolVersion", "")).split(".")[:2] != A2A_VERSION.split("."):
                 continue
-            found = urljoin(self._server.a2a, str(each.get("url", "")))
+            found = _address_from(self._server.a2a, str(each.get("url", "")))
             if _origin(found) != _origin(self._server.a2a):
                 raise Refused(
                     f"the agent {self._server.name} says that it is at another host than its card",
@@ -264,6 +264,14 @@ def _result(text: str, data: Table) -> dict[str, Any]:
 
 def _error_result(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def _address_from(card: str, said: str) -> str:
+    """Return the address that a card at an address names; "" for what is none."""
+    try:
+        return urljoin(card, said)
+    except ValueError:
+        return ""
 
 
 def _origin(url: str) -> tuple[str, str]:

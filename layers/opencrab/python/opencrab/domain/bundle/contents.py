@@ -37,6 +37,9 @@ AGENT, FILE, LEFT_OUT = "agent", "file", "left_out"
 SELF = "self"
 """What a row has in place of its agent's id and of its owner's."""
 
+PEOPLE = "people"
+"""Why something of or about people other than the owner stays out of a bundle."""
+
 MEMORY_KINDS = (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE, BELIEF, PEER)
 
 DOCUMENTS: Mapping[str, type[Value]] = {
@@ -95,7 +98,7 @@ def why_not_bundled(kind: str, value: Value, *, people: bool) -> str:
         is_of_people = bool(value.from_person) and not value.by_owner
     else:
         is_of_people = kind in _ABOUT_PEOPLE
-    return "people" if is_of_people and not people else ""
+    return PEOPLE if is_of_people and not people else ""
 
 
 def bundled_document(value: Value) -> Value:

@@ -14,7 +14,21 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def transcripts_of_bundle(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield path and Markdown of each conversation in a bundle, a long one in several files."""
+    """Yield path and Markdown of each conversation in a bundle, a long one in several files.
+
+    No two have the same path, also where names differ only in what no file name has.
+    """
+    taken = set[str]()
+    for path, text in _transcripts(rows):
+        free, number = path, 1
+        while free.casefold() in taken:
+            number += 1
+            free = f"{path.removesuffix('.md')}-{number}.md"
+        taken.add(free.casefold())
+        yield free, text
+
+
+def _transcripts(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     name, title, lines, size, number = "", "", list[str](), 0, 0
     for row in rows:
         value = row.get("value")
@@ -23,8 +37,10 @@ def transcripts_of_bundle(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[s
         if row.get("kind") == "session":
             if lines:
                 yield _path(name, number), "\n".join(lines)
-            name = _NO_NAME.sub("-", str(value.get("id", "")))[:64] or "session"
-            title = _one_line(value.get("name") or value.get("theme") or name)
+            given = str(value.get("id", ""))
+            name = _NO_NAME.sub("-", given)[:64]
+            name = name if name.strip("-") else "session"
+            title = _one_line(value.get("name") or value.get("theme") or given or name)
             lines, size, number = [f"# {title}", ""], 0, 0
         elif row.get("kind") == "line" and (said := _format_line(value)):
             size += len(said.encode())

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from opencrab.domain.agents.agent_state import MIND
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.bundle.agent import bundled_agent
 from opencrab.domain.bundle.contents import (
     AGENT,
     DOCUMENTS,
     FILE,
     LEFT_OUT,
+    PEOPLE,
     BundledFile,
     bundled_document,
     why_not_bundled,
@@ -18,7 +19,9 @@ from opencrab.domain.bundle.contents import (
 from opencrab.domain.bundle.manifest import LeftOut
 from opencrab.domain.errors import Invalid
 from opencrab.domain.workspace.path import FOREIGN_NAME, file_name_key
+from opencrab.engine.bundle.people import ForeignPeople
 from opencrab.engine.memory.archive.rows import ArchivePart, ArchiveRow
+from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
 from opencrab.ports.paging import all_pages
 from opencrab.ports.workspace.attached_folders import AttachedPlace
@@ -34,15 +37,16 @@ class BundleSelection:
 
 
 def export_bundle_part(
-    home: Home, agent_id: str, wanted: BundleSelection, after: str = ""
+    runtime: Runtime, agent_id: str, wanted: BundleSelection, after: str = ""
 ) -> ArchivePart:
     """Export the rows after a place, about 1 MiB at most; no text at the end.
 
     Raises NotFound, and Invalid for a place that is of no export.
     """
-    home.agents.get(agent_id)
+    runtime.home.agents.get(agent_id)
+    people = ForeignPeople(runtime, agent_id, wanted=wanted.people)
     text, size, place = list[str](), 0, after
-    for row in islice(_rows(home, agent_id, wanted, after), _PART_ROWS):
+    for row in islice(_rows(runtime.home, agent_id, people, after), _PART_ROWS):
         line = row.json()
         text.append(line)
         size, place = size + len(line.encode()), row.place
@@ -51,7 +55,7 @@ def export_bundle_part(
     return ArchivePart("".join(text), place)
 
 
-def _rows(home: Home, agent_id: str, wanted: BundleSelection, after: str) -> Iterator[ArchiveRow]:
+def _rows(home: Home, agent_id: str, people: ForeignPeople, after: str) -> Iterator[ArchiveRow]:
     kind, _, rest = after.partition("/")
     order = (AGENT, *DOCUMENTS, FILE)
     if kind and kind not in order:
@@ -61,13 +65,13 @@ def _rows(home: Home, agent_id: str, wanted: BundleSelection, after: str) -> Ite
         if name == AGENT and not last:
             yield ArchiveRow(AGENT, bundled_agent(home.agents.get(agent_id)), f"{AGENT}/{AGENT}")
         elif name == FILE:
-            yield from _files(home, agent_id, last)
+            yield from _files(home, agent_id, people, last)
         elif name != AGENT:
-            yield from _documents(home, agent_id, name, wanted, last)
+            yield from _documents(home, agent_id, name, people, last)
 
 
 def _documents(
-    home: Home, agent_id: str, kind: str, wanted: BundleSelection, last: str
+    home: Home, agent_id: str, kind: str, people: ForeignPeople, last: str
 ) -> Iterator[ArchiveRow]:
     if kind == MIND:
         # A state is in no page.
@@ -77,22 +81,32 @@ def _documents(
         found = all_pages(home.facts, agent_id, kind, after=last)
     for fact in found:
         value, place = fact.read(DOCUMENTS[kind]), f"{kind}/{fact.id}"
-        why = why_not_bundled(kind, value, people=wanted.people)
+        why = why_not_bundled(kind, value, people=people.wanted)
+        if not why and people.taught(value):
+            why = PEOPLE
         if why:
             yield ArchiveRow(LEFT_OUT, LeftOut(what=kind, why=why), place)
-        else:
-            yield ArchiveRow(kind, bundled_document(value), place)
+            continue
+        if isinstance(value, AgentState):
+            value = people.state_without_goals(value)
+        yield ArchiveRow(kind, bundled_document(people.without_owner(value)), place)
 
 
-def _files(home: Home, agent_id: str, last: str) -> Iterator[ArchiveRow]:
+def _files(home: Home, agent_id: str, people: ForeignPeople, last: str) -> Iterator[ArchiveRow]:
     attached = _attached_prefixes(home, agent_id)
     foreign = {fact.id for fact in all_pages(home.facts, agent_id, FOREIGN_NAME)}
     for info in home.files.list(agent_id):
         if info.path <= last:
             continue
         place = f"{FILE}/{info.path}"
-        if any(info.path.startswith(each) for each in attached):
-            yield ArchiveRow(LEFT_OUT, LeftOut(what=info.path, why="attached_folder"), place)
+        folder = next((each for each in attached if info.path.startswith(each)), None)
+        if folder is not None:
+            # Without the names of its files, which are the owner's own.
+            what = folder.rstrip("/") or str(AttachedPlace.WORKSPACE)
+            yield ArchiveRow(LEFT_OUT, LeftOut(what=what, why="attached_folder"), place)
+            continue
+        if people.sent(info.path):
+            yield ArchiveRow(LEFT_OUT, LeftOut(what=FILE, why=PEOPLE), place)
             continue
         clean = info.clean and file_name_key(info.path) not in foreign
         file = BundledFile(path=info.path, size=info.size, sha256=info.sha256, clean=clean)

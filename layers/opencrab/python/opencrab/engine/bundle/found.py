@@ -28,7 +28,7 @@ _SECRET = re.compile(
     r"|\b(?:sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
     r"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}"
     r"|glpat-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{20,}|\d{8,10}:[A-Za-z0-9_-]{35})"
-    r"|(?i:(?<=[\s\"'_-])(?:api[_-]?key|secret|token|password|passwd)[\"']?\s*[:=]\s*[\"']?"
+    r"|(?i:(?<![A-Za-z0-9])(?:api[_-]?key|secret|token|password|passwd)[\"']?\s*[:=]\s*[\"']?"
     r"[^\s\"']{12,})"
 )
 _SECRET_FILES = re.compile(
@@ -148,19 +148,21 @@ class FoundAgent:
     def add_session(self, session_id: str, title: str) -> None:
         """Begin a conversation; lines that are added after it are its lines."""
         name = self.clean(title, "title")[:200]
-        self.sessions.append({"kind": "session", "value": {"id": session_id, "name": name}})
+        value = {"id": clean_source_text(session_id), "name": name}
+        self.sessions.append({"kind": "session", "value": value})
 
     def add_line(self, speaker: str, text: str, at: datetime | None, where: str) -> None:
         """Add what was said in the conversation that was begun last."""
         said, when = self.clean(text, where).strip(), at.isoformat() if at else ""
+        speaker = self.clean(speaker, where)[:200]
         for start in range(0, len(said), _LINE):
             line = {"speaker_name": speaker, "text": said[start : start + _LINE], "at": when}
             self.sessions.append({"kind": "line", "value": line})
 
 
 _TRAIT = 4_000
-_LINE = 50_000
-"""The characters of one row of a conversation: what is longer is several."""
+_LINE = 40_000
+"""The characters of one row of a conversation, of six bytes at most: what is longer is several."""
 
 _FRONT = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
 _ENTRY = re.compile(r"\s*([-*+]|\d+[.)])\s+")

@@ -115,12 +115,18 @@ def _schedules(found: FoundAgent, at: datetime) -> list[Value]:
 def _skills(found: FoundAgent, at: datetime) -> list[AcquiredSkill]:
     made = dict[str, AcquiredSkill]()
     for each in found.skills:
-        name = f"imported-{_NO_NAME.sub('-', each.name.casefold()).strip('-')}"[:_NAME].strip("-")
-        if len(made) >= QUARANTINED_SKILLS or name in made:
+        name = _skill_name(each.name)
+        if name in made:
+            name = _skill_name(f"{name[: _NAME - 20]}-{len(made) + 1}", prefix="")
+        if len(made) >= QUARANTINED_SKILLS:
             found.lose(each.name, "too_many")
         elif skill := _skill(found, each, name, at):
             made[name] = skill
     return list(made.values())
+
+
+def _skill_name(given: str, prefix: str = "imported-") -> str:
+    return f"{prefix}{_NO_NAME.sub('-', given.casefold()).strip('-')}"[:_NAME].strip("-")
 
 
 def _skill(found: FoundAgent, each: FoundSkill, name: str, at: datetime) -> AcquiredSkill | None:

@@ -5,6 +5,7 @@ agent; an import that ends before that leaves nothing that anybody sees, and can
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import StrEnum
 
 from opencrab.domain.agents.agent import Profile
@@ -19,7 +20,7 @@ from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Changed, Conflict, Invalid
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import LlmConfig
-from opencrab.domain.workspace.path import workspace_path
+from opencrab.domain.workspace.path import is_published_workspace_path, workspace_path
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.bundle.limits import BUNDLE_PARTS
@@ -136,9 +137,14 @@ def take_agent_import_part(
 def write_agent_import_file(
     runtime: Runtime, import_id: str, path: str, content: bytes, *, clean: bool
 ) -> FileInfo:
-    """Write a file of the agent; it counts as its own words only if a trusted bundle says so."""
+    """Write a file of the agent; it counts as its own words only if a trusted bundle says so.
+
+    What a stranger published is not published here: it lies beside other imported files.
+    """
     record = open_agent_import(runtime.home.facts, import_id)
     path, is_own = workspace_path(path), clean and record.trusted
+    if is_published_workspace_path(path) and not record.trusted:
+        path = workspace_path(f"imported/{path}")
     if not is_own:
         runtime.home.facts.commit(foreign_name_mark_of_turn(record.agent_id, path))
     return runtime.home.files.write(record.agent_id, path, content, clean=is_own)
@@ -150,6 +156,25 @@ def finish_agent_import(runtime: Runtime, import_id: str, *, parts: int, files: 
     Raises NotFound, and Conflict while parts or files are missing. May be repeated until it ends.
     """
     record = find_agent_import(runtime.home.facts, import_id).read(AgentImport)
+    if record.state is AgentImportState.OPEN:
+        _require_all_of_agent_import(runtime, record, parts=parts, files=files)
+    record = change_agent_import(runtime.home.facts, import_id, _finishing)
+    now = runtime.clock.now()
+    profile = profile_of_bundled_agent(record.agent, record.agent_id, record.owner, now)
+    with suppress(Conflict):
+        # Interrupted after this, its owner may have changed the agent meanwhile.
+        runtime.home.agents.create(profile)
+    created = runtime.home.agents.get(record.agent_id)
+    _start_schedules(runtime, record.agent_id)
+    heartbeat = created.agent.heartbeat
+    create_agent_vital_signs(runtime, created, reviews=heartbeat.acts_on_its_own)
+    remove_agent_import(runtime.home.facts, import_id)
+    return created
+
+
+def _require_all_of_agent_import(
+    runtime: Runtime, record: AgentImport, *, parts: int, files: int
+) -> None:
     missing = sorted(set(range(1, parts + 1)) - set(record.parts))
     if missing:
         raise Conflict(
@@ -164,16 +189,6 @@ def finish_agent_import(runtime: Runtime, import_id: str, *, parts: int, files: 
             field="files",
             cure="send all of them, then finish the import",
         )
-    record = change_agent_import(runtime.home.facts, import_id, _finishing)
-    now = runtime.clock.now()
-    profile = profile_of_bundled_agent(record.agent, record.agent_id, record.owner, now)
-    runtime.home.agents.create(profile)
-    created = runtime.home.agents.get(record.agent_id)
-    _start_schedules(runtime, record.agent_id)
-    heartbeat = created.agent.heartbeat
-    create_agent_vital_signs(runtime, created, reviews=heartbeat.acts_on_its_own)
-    remove_agent_import(runtime.home.facts, import_id)
-    return created
 
 
 def _start_schedules(runtime: Runtime, agent_id: str) -> None:

@@ -76,11 +76,19 @@ class BundleReader:
         return found[0]
 
     def _files(self) -> Iterator[BundledFile]:
-        taken = dict[str, str]()
+        taken, size = dict[str, str](), 0
         for row in self._kind(FILE):
             file = row.value
             if not isinstance(file, BundledFile):
                 continue
+            # Thousands of rows may name one small member.
+            size += file.size
+            if len(taken) >= BUNDLE_FILES or size > BUNDLE_BYTES:
+                raise TooLarge(
+                    f"it has more than {BUNDLE_FILES} files, or {BUNDLE_BYTES} bytes in files",
+                    field="bundle",
+                    cure="remove some from the workspace, then bundle the agent again",
+                )
             path = workspace_path(file.path)
             if (other := taken.setdefault(workspace_path_collision_key(path), path)) != path or (
                 file.path != path

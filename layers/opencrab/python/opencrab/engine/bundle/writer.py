@@ -20,6 +20,8 @@ MANIFEST = "manifest.json"
 SESSIONS = "sessions"
 
 _COPIED_BYTES = 1 << 16
+_LISTED_BYTES, _ENTRY_BYTES = 1 << 16, 80
+"""How much of a manifest names what is left out: all of it must be readable as one row."""
 
 
 def bundle_member(kind: str) -> str:
@@ -106,13 +108,22 @@ class BundleWriter:
             exported_at=self._at,
             rows=dict(sorted(self._counts.items())),
             hashes=hashes,
-            left_out=tuple(
-                LeftOut(what=what, why=why, count=count)
-                for (what, why), count in sorted(self._left_out.items())
-            ),
+            left_out=self._listed_left_out(),
         )
         with self._zip.open(self._info(MANIFEST), "w") as member:
             member.write(self.manifest.model_dump_json().encode())
+
+    def _listed_left_out(self) -> tuple[LeftOut, ...]:
+        """Return what is left out; of thousands the first by name, and the others by number."""
+        listed, others, size = list[LeftOut](), dict[str, int](), 0
+        for (what, why), count in sorted(self._left_out.items()):
+            size += len(what.encode()) + _ENTRY_BYTES
+            if size > _LISTED_BYTES:
+                others[why] = others.get(why, 0) + count
+            else:
+                listed.append(LeftOut(what=what, why=why, count=count))
+        rest = (LeftOut(what="…", why=why, count=count) for why, count in others.items())
+        return (*listed, *rest)
 
     def _copy(self, spool: IO[bytes], name: str) -> str:
         digest = hashlib.sha256()

@@ -103,8 +103,11 @@ def _card_in_png(content: bytes) -> bytes:
     texts = dict[str, bytes]()
     for kind, body in _png_chunks(content):
         if kind in {b"tEXt", b"zTXt", b"iTXt"}:
-            key, _, rest = body.partition(b"\0")
-            texts.setdefault(key.decode("latin-1").casefold(), _chunk_text(kind, rest))
+            found, _, rest = body.partition(b"\0")
+            key = found.decode("latin-1").casefold()
+            # Others, of which there may be thousands, are not unpacked.
+            if key in _KEYS and key not in texts:
+                texts[key] = _chunk_text(kind, rest)
     for wanted in _KEYS:
         if wanted in texts:
             try:

@@ -7,7 +7,7 @@ from opencrab.domain.bundle.transcript import TRANSCRIPTS
 from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Language
-from opencrab.engine.bundle.found import FoundAgent, SourceFiles
+from opencrab.engine.bundle.found import FoundAgent, SourceFiles, clean_source_text
 from opencrab.engine.bundle.sources.structured import (
     source_dict,
     source_json,
@@ -84,7 +84,7 @@ def begin_conversation_of_source(found: FoundAgent, given: Any, title: str, at: 
     """Begin a conversation, with a memory that says where it can be read."""
     session_id = source_string(given)
     if not _ID.fullmatch(session_id):
-        session_id = stable_id("conversation", str(given), title)
+        session_id = stable_id("conversation", *map(clean_source_text, (str(given), title)))
     found.add_session(session_id, title)
     day = f"{at:%Y-%m-%d}" if at is not None else "?"
     told = f"Conversation “{title}” ({day}): {TRANSCRIPTS}/{session_id}.md"
@@ -113,7 +113,7 @@ def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None
     ):
         found.lose("custom instructions", "instructions")
         return
-    if message.get("recipient") not in {None, "all"}:
+    if message.get("recipient") not in (None, "all"):
         found.lose("tool calls", "not_supported")
         return
     texts = list[str]()

@@ -53,7 +53,8 @@ def _blocks(content: dict[str, Any], agent: dict[str, Any]) -> list[dict[str, An
     own = source_list(agent.get("core_memory")) or source_list(agent.get("memory_blocks"))
     ids = {source_string(each) for each in source_list(agent.get("block_ids"))}
     shared = map(source_dict, source_list(content.get("blocks")))
-    return [*map(source_dict, own), *(each for each in shared if each.get("id") in ids)]
+    beside = (each for each in shared if source_string(each.get("id")) in ids)
+    return [*map(source_dict, own), *beside]
 
 
 def _add_passages(found: FoundAgent, content: dict[str, Any], agent: dict[str, Any]) -> None:

@@ -119,7 +119,7 @@ def _fields(text: Any) -> dict[str, Any]:
 def _numbers(text: Any, names: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers of these names in a JSON object, within −1 to 1."""
     return {
-        name: min(max(float(value), -1.0), 1.0)
+        name: float(min(max(value, -1), 1))
         for name, value in _fields(text).items()
         if name in names and isinstance(value, int | float)
     }

@@ -5,14 +5,17 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-from opencrab.domain.bundle.contents import FILE, LEFT_OUT
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.bundle.contents import FILE, LEFT_OUT, PEOPLE
 from opencrab.domain.errors import Conflict
 from opencrab.engine.bundle.limits import BUNDLE_FILE_BYTES
 from opencrab.engine.bundle.writer import SESSIONS, BundleWriter
+from opencrab.engine.memory.archive.rows import LINE, SESSION
 from opencrab.gateways.cli.terminal.files import new_file_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -38,9 +41,7 @@ def write_bundle_file(
             for row in bundle_rows_of_server(terminal, (*agent, "bundle"), people=people):
                 _add(terminal, agent_id, bundle, row)
             if sessions:
-                for row in bundle_rows_of_server(terminal, (*agent, "memory", "export")):
-                    if row["kind"] in {"session", "line"}:
-                        bundle.add_row(SESSIONS, json.dumps(row, ensure_ascii=False))
+                _add_sessions(terminal, agent_id, bundle, people=people)
         size = opened.tell()
     manifest = bundle.manifest
     left = [each.model_dump() for each in manifest.left_out]
@@ -62,6 +63,26 @@ def _add(terminal: Terminal, agent_id: str, bundle: BundleWriter, row: dict[str,
         fresh = {"size": len(content), "sha256": bundle.add_content(content)}
         value |= fresh if is_same else fresh | {"clean": False}
     bundle.add_row(kind, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _add_sessions(terminal: Terminal, agent_id: str, bundle: BundleWriter, *, people: bool) -> None:
+    """Add conversations, without `people` only those in which nobody else than owners spoke."""
+    rows = bundle_rows_of_server(terminal, ("agents", agent_id, "memory", "export"))
+    said = (row for row in rows if row["kind"] in {SESSION, LINE})
+    conversation = list[dict[str, Any]]()
+    for row in chain(said, ({"kind": SESSION},)):
+        if row["kind"] == SESSION:
+            if people or all(_is_own(each) for each in conversation):
+                for each in conversation:
+                    bundle.add_row(SESSIONS, json.dumps(each, ensure_ascii=False))
+            elif conversation:
+                bundle.leave_out(SESSION, PEOPLE)
+            conversation = []
+        conversation.append(row)
+
+
+def _is_own(row: dict[str, Any]) -> bool:
+    return row["kind"] == SESSION or row["value"]["authority"] in {Authority.OWNER, Authority.SELF}
 
 
 def _content(terminal: Terminal, agent_id: str, path: str, sha256: str) -> tuple[bytes, bool]:

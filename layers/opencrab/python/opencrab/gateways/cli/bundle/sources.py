@@ -31,17 +31,14 @@ def import_from_source(
     yes: Annotated[
         bool, cli_option("Import it; without this, only show what becomes what.")
     ] = False,
+    undo: Annotated[bool, cli_option("Remove what an interrupted import of it left.")] = False,
 ) -> None:
     """Import an agent or conversations of another program, as untrusted."""
     from opencrab.domain.value import Language
     from opencrab.engine.bundle.from_source import write_found_agent
     from opencrab.engine.bundle.sources import read_source
+    from opencrab.gateways.cli.bundle import sending
     from opencrab.gateways.cli.bundle.plan import draw_import_plan, plan_bundle_import
-    from opencrab.gateways.cli.bundle.sending import (
-        check_bundle,
-        send_bundle,
-        unfinished_bundle_import,
-    )
     from opencrab.gateways.cli.bundle.source_files import open_source
 
     try:
@@ -53,16 +50,19 @@ def import_from_source(
     with SpooledTemporaryFile(_HELD_BYTES) as spooled:
         # The source's own time: the same source is the same bundle, which can be continued.
         write_found_agent(found, spooled, datetime.fromtimestamp(changed, UTC))
-        bundle = check_bundle(spooled)
+        bundle = sending.check_bundle(spooled)
+        if undo:
+            sending.undo_bundle_import(terminal, bundle)
+            return
         wanted = bundle.reader.agent.name
-        if unfinished_bundle_import(terminal, bundle, name=wanted, trusted=False) is None:
+        if sending.unfinished_bundle_import(terminal, bundle, name=wanted, trusted=False) is None:
             require_unused_name_for_terminal(terminal, wanted)
         plan = plan_bundle_import(terminal, bundle, name=wanted, trusted=False)
         if not yes:
             terminal.show(plan, draw_import_plan)
             terminal.print_note("import_dry")
             return
-        made = send_bundle(terminal, bundle, name=wanted, trusted=False)
+        made = sending.send_bundle(terminal, bundle, name=wanted, trusted=False)
     terminal.print_result(made | {"plan": plan}, "bundle_imported", **made)
     if not (terminal.options.json or terminal.options.quiet):
         draw_import_plan(terminal, plan)

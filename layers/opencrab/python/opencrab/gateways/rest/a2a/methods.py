@@ -1,6 +1,7 @@
 """The methods of A2A that bring one answer; those that stream begin here, too."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi.concurrency import run_in_threadpool
@@ -127,7 +128,7 @@ def _page_of_tasks(asked: A2aRequest) -> Table:
     size = a2a_count(params, "pageSize", _LARGEST_PAGE) or _PAGE
     history = a2a_count(params, "historyLength", _HISTORY)
     context, token = a2a_text(params, "contextId"), a2a_text(params, "pageToken")
-    since, wanted = a2a_text(params, "statusTimestampAfter"), _wanted_state(params)
+    since, wanted = _wanted_time(params), _wanted_state(params)
     turns = newest_turns_for_insight(
         asked.runtime,
         asked.caller.principal,
@@ -165,6 +166,21 @@ def _page_of_tasks(asked: A2aRequest) -> Table:
         "pageSize": size,
         "totalSize": len(fitting),
     }
+
+
+def _wanted_time(params: Table) -> str:
+    """Return the time from which on changes are wanted, as places in the list have it."""
+    said = a2a_text(params, "statusTimestampAfter")
+    if not said:
+        return ""
+    try:
+        found = datetime.fromisoformat(said)
+        return a2a_time((found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC))
+    except (ValueError, OverflowError):
+        raise A2aError(
+            A2aErrorCode.INVALID_PARAMS,
+            'statusTimestampAfter must be a time, such as "2026-11-30T09:00:00Z"',
+        ) from None
 
 
 def _wanted_state(params: Table) -> A2aTaskState | None:

@@ -132,6 +132,11 @@ async def _decide(asked: A2aRequest, sending: A2aSending, turn: Turn) -> None:
     decision = _decision(sending)
     if decision is None:
         raise _nothing_to_say(turn)
+    if sending.hops:
+        raise A2aError(
+            A2aErrorCode.UNSUPPORTED_OPERATION,
+            f"this decision has passed through {sending.hops} agents: let a person send it",
+        )
     approval = f"/api/approvals/{decision['approvalId']}"
     try:
         if (await asked.routes.call("GET", approval))["turn_id"] != turn.id:

@@ -60,6 +60,6 @@ def export_bundle(
 
     place = cursor_place(LISTING, query.after)
     wanted = BundleSelection(people=query.people)
-    part = export_bundle_part(api.runtime.home, agent_id, wanted, place)
+    part = export_bundle_part(api.runtime, agent_id, wanted, place)
     cursor = {NEXT: http_page_cursor(LISTING, part.place)} if part.place else {}
     return Response(part.text, headers=cursor, media_type=JSON_LINES)
