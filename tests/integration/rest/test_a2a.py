@@ -83,6 +83,14 @@ def test_without_a_default_agent_no_card_is_public(house: House) -> None:
     assert "several" in problem(get(serve_a2a(house, "Twin"), CARD), 404)["detail"]
 
 
+def test_the_default_agent_is_looked_for_once_as_anybody_may_ask(house: House) -> None:
+    house.agent("Mika")
+    served = serve_a2a(house, "Mika")
+    card = get(served, CARD).json()
+    house.agent("Mika")
+    assert get(served, CARD).json() == card
+
+
 @pytest.mark.parametrize(("said", "heard"), [("say hello", "hello"), ("say 満潮🦀", "満潮🦀")])
 def test_a_message_is_a_task_in_a_context_that_goes_on(
     mika: A2aClient, said: str, heard: str

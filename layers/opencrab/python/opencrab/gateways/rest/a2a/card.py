@@ -4,6 +4,7 @@ The card of the default agent needs no key, as it says how to sign in; those of 
 """
 
 import json
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -17,7 +18,7 @@ from opencrab.domain.a2a.protocol import (
     A2A_VERSION,
 )
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.errors import NotFound
+from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.identifier import content_hash
 from opencrab.gateways.rest.a2a.message_parts import INPUT_MODES
 from opencrab.gateways.rest.agents.agent_names import find_agent_by_id_or_name
@@ -39,8 +40,13 @@ router = APIRouter(include_in_schema=False)
 @router.get(A2A_CARD_PATH)
 def get_a2a_card_of_default_agent(request: Request, api: Api) -> Response:
     """Get the card of the agent that the settings name; it is the only one without a key."""
-    named = request.app.state.a2a
-    return _card_response(request, _default_agent(api.runtime.home.agents, named), public=True)
+    state, agents = request.app.state, api.runtime.home.agents
+    profile = _named_agent(agents, state.a2a, getattr(state, "a2a_agent", state.a2a))
+    if profile is None:
+        profile = _default_agent(agents, state.a2a)
+    # Anybody may ask: the next request reads this one agent, not all that might have its name.
+    state.a2a_agent = profile.agent.id
+    return _card_response(request, profile, public=True)
 
 
 @router.get(f"/a2a/{{agent}}{A2A_CARD_PATH}")
@@ -100,6 +106,14 @@ def a2a_card_of_agent(profile: Profile, base: str) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _named_agent(agents: Agents, named: str, agent_id: str) -> Profile | None:
+    """Return the agent of an id, if it answers and is the one that the settings name."""
+    with suppress(NotFound, Invalid):
+        agent = (profile := agents.get(agent_id)).agent
+        return profile if agent.answers and named in {agent.id, agent.name} else None
+    return None
 
 
 def _default_agent(agents: Agents, named: str) -> Profile:
