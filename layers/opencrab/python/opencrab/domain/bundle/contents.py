@@ -106,7 +106,8 @@ def bundled_document(value: Value) -> Value:
     if isinstance(value, Goal):
         return _bundled_goal(value)
     if isinstance(value, Schedule):
-        return value.replaced(session_id=None, agent_id=SELF, next_at=None, last_turn_id=None)
+        placed = value.replaced(session_id=None, channel=None, agent_id=SELF)
+        return placed.replaced(next_at=None, last_turn_id=None)
     fields = type(value).model_fields
     value = value.replaced(**{name: none for name, none in _PLACES.items() if name in fields})
     if isinstance(value, Memory):
@@ -136,6 +137,7 @@ def _bundled_goal(goal: Goal) -> Goal:
         session_id=SELF,
         principal_id=SELF,
         turn_id=None,
+        channel=None,
         tasks=_bundled_tasks(goal.tasks),
     )
 
