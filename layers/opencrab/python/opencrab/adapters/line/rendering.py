@@ -6,6 +6,14 @@ from typing import Any
 
 from opencrab.domain.approvals.call_text import hash_shown_in_approval
 from opencrab.domain.conversation.message import Utterance
+from opencrab.domain.text.markdown import (
+    HEADING,
+    STRONG,
+    STRONG_IN_JAPANESE,
+    MarkdownLineKind,
+    classify_markdown_lines,
+    replace_outside_markdown_code,
+)
 from opencrab.domain.text.message_split import split_text_to_limit
 from opencrab.domain.value import Language
 from opencrab.ports.texts import Texts
@@ -19,13 +27,8 @@ MESSAGES = 5
 Payload = Mapping[str, Any]
 
 _TEXTS = Texts(__file__)
-_FENCE = re.compile(r"^[ \t]*(```|~~~)")
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$")
 _BULLET = re.compile(r"^([ \t]*)[*+-][ \t]+")
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\((https?://[^()\s]{1,1000})\)")
-_STRONG = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*(?![\w*])")
-_STRONG_IN_JAPANESE = re.compile(r"\*\*(?=\S)([^*\n]*[^\x00-\x7f][^*\n]*?)(?<=\S)\*\*")
-_CODE = re.compile(r"(`+[^`\n]+`+)")
 
 
 def line_requests_of_utterance(utterance: Utterance) -> tuple[tuple[Payload, ...], ...]:
@@ -58,34 +61,21 @@ def line_text_of_markdown(text: str) -> str:
 
 
 def _plain_lines(text: str) -> Iterator[str]:
-    fence = ""
-    for line in text.split("\n"):
-        found = _FENCE.match(line)
-        if found and not fence:
-            fence = found[1]
-        elif found and found[1] == fence and line.strip() == fence:
-            fence = ""
-        elif fence:
-            yield line
-        else:
-            yield _plain_line(line)
+    for kind, line in classify_markdown_lines(text):
+        if kind is not MarkdownLineKind.FENCE:
+            yield line if kind is MarkdownLineKind.CODE else _plain_line(line)
 
 
 def _plain_line(line: str) -> str:
-    heading = _HEADING.match(line)
-    if heading:
-        return f"■ {_plain_words(heading[1])}"
-    return _plain_words(_BULLET.sub(r"\1・", line))
+    heading = HEADING.match(line)
+    words = f"■ {heading[1]}" if heading else _BULLET.sub(r"\1・", line)
+    return replace_outside_markdown_code(words, _plain_words)
 
 
-def _plain_words(line: str) -> str:
-    """Return a line without marks of emphasis and links, except in its code."""
-    parts = _CODE.split(line)
-    for place in range(0, len(parts), 2):
-        words = _LINK.sub(_spelled_link, parts[place])
-        words = _STRONG.sub(r"\1", words)
-        parts[place] = _STRONG_IN_JAPANESE.sub(r"\1", words)
-    return "".join(parts)
+def _plain_words(words: str) -> str:
+    """Return words without marks of emphasis and links."""
+    words = STRONG.sub(r"\1", _LINK.sub(_spelled_link, words))
+    return STRONG_IN_JAPANESE.sub(r"\1", words)
 
 
 def _spelled_link(found: re.Match[str]) -> str:

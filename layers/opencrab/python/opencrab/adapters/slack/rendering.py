@@ -6,6 +6,14 @@ from typing import Any
 
 from opencrab.domain.approvals.call_text import hash_shown_in_approval
 from opencrab.domain.conversation.message import Utterance
+from opencrab.domain.text.markdown import (
+    HEADING,
+    STRONG,
+    STRONG_IN_JAPANESE,
+    MarkdownLineKind,
+    classify_markdown_lines,
+    replace_outside_markdown_code,
+)
 from opencrab.domain.text.message_split import split_text_to_limit
 from opencrab.domain.value import Language
 from opencrab.ports.texts import Texts
@@ -22,13 +30,8 @@ SECTION_CHARACTERS = 3_000
 Payload = Mapping[str, Any]
 
 _TEXTS = Texts(__file__)
-_FENCE = re.compile(r"^[ \t]*(```|~~~)")
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$")
 _LINK = re.compile(r"!?\[([^\[\]\n|&]{1,200})\]\((https?://[^()\s|]{1,1000})\)")
-_STRONG = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*(?![\w*])")
-_STRONG_IN_JAPANESE = re.compile(r"\*\*(?=\S)([^*\n]*[^\x00-\x7f][^*\n]*?)(?<=\S)\*\*")
 _STRIKE = re.compile(r"~~(?=\S)([^~\n]+?)(?<=\S)~~")
-_CODE = re.compile(r"(`+[^`\n]+`+)")
 _ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 
 
@@ -58,23 +61,18 @@ def slack_text_of_markdown(text: str) -> str:
 
 
 def _marked_lines(text: str) -> Iterator[str]:
-    fence = ""
-    for line in text.split("\n"):
-        found = _FENCE.match(line)
-        if found and not fence:
-            fence = found[1]
-            yield "```"
-        elif found and found[1] == fence and line.strip() == fence:
-            fence = ""
-            yield "```"
-        elif fence:
-            yield escape_slack_text(line)
-        else:
-            yield _marked_line(line)
+    for kind, line in classify_markdown_lines(text):
+        match kind:
+            case MarkdownLineKind.FENCE:
+                yield "```"
+            case MarkdownLineKind.CODE:
+                yield escape_slack_text(line)
+            case MarkdownLineKind.TEXT:
+                yield _marked_line(line)
 
 
 def _marked_line(line: str) -> str:
-    heading = _HEADING.match(line)
+    heading = HEADING.match(line)
     quoted = line.startswith("> ")
     words = _marked_words(heading[1] if heading else line[2:] if quoted else line)
     if heading:
@@ -83,15 +81,14 @@ def _marked_line(line: str) -> str:
 
 
 def _marked_words(line: str) -> str:
-    parts = _CODE.split(line)
-    for place, part in enumerate(parts):
-        words = escape_slack_text(part)
-        if place % 2 == 0:
-            words = _LINK.sub(r"<\2|\1>", words)
-            words = _STRONG_IN_JAPANESE.sub(r" *\1* ", _STRONG.sub(r"*\1*", words))
-            words = _STRIKE.sub(r"~\1~", words)
-        parts[place] = words
-    return "".join(parts)
+    # Nothing that is escaped is a backtick, so code is found in the escaped line as well.
+    return replace_outside_markdown_code(escape_slack_text(line), _mark_words)
+
+
+def _mark_words(words: str) -> str:
+    words = _LINK.sub(r"<\2|\1>", words)
+    words = STRONG_IN_JAPANESE.sub(r" *\1* ", STRONG.sub(r"*\1*", words))
+    return _STRIKE.sub(r"~\1~", words)
 
 
 def _approval_buttons(utterance: Utterance, *, is_whole: bool) -> Payload:
