@@ -10,7 +10,7 @@ import pytest
 
 from opencrab.domain.access.authority import Scope
 from opencrab.engine.memory.archive.file import ARCHIVE_BYTES
-from opencrab.gateways.rest.http.json_lines import JSON_LINES, NEXT
+from opencrab.gateways.rest.http.page import JSON_LINES, NEXT
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.remembering import remembering, texts
 

@@ -7,7 +7,7 @@ import pytest
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.engine.insight.vitals import Machine
 from opencrab.gateways.rest.app import create_rest_app
-from opencrab.gateways.rest.http.json_lines import NEXT
+from opencrab.gateways.rest.http.page import NEXT
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, problem
 

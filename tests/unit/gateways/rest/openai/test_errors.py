@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Unavailable
 from opencrab.gateways.rest.http.problem import http_problem
-from opencrab.gateways.rest.openai.errors import OpenAiErrors, openai_error_of_problem
+from opencrab.gateways.rest.openai.errors import openai_error_of_problem, openai_problems
 
 
 def passed(*messages: dict[str, Any]) -> list[dict[str, Any]]:
@@ -19,7 +19,7 @@ def passed(*messages: dict[str, Any]) -> list[dict[str, Any]]:
         found.append(message)
 
     async def run() -> None:
-        errors = OpenAiErrors(send)
+        errors = openai_problems(send)
         for message in messages:
             await errors.send(message)
 

@@ -117,15 +117,13 @@ class RequestGate:
 def _in_form_of_clients(scope: Scope, send: Send) -> Send:
     """Return a `send` that gives errors the form of the protocol of a path, if it is on."""
     if scope["path"].startswith("/v1/"):
-        from opencrab.gateways.rest.openai.errors import (  # noqa: PLC0415 - seldom needed
-            OpenAiErrors,
-        )
+        from opencrab.gateways.rest.openai.errors import openai_problems  # noqa: PLC0415 - seldom
 
-        return OpenAiErrors(send).send
+        return openai_problems(send).send
     if scope["method"] == "POST" and scope["app"].state.a2a is not None:
-        from opencrab.gateways.rest.a2a.errors import A2aErrors  # noqa: PLC0415 - seldom needed
+        from opencrab.gateways.rest.a2a.errors import a2a_problems  # noqa: PLC0415 - seldom needed
 
-        return A2aErrors(send).send
+        return a2a_problems(send).send
     return send
 
 

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from starlette.types import Message, Send
+from starlette.types import Send
 
 from opencrab.domain.a2a.protocol import A2A_ERROR_DOMAIN, A2aErrorCode
 from opencrab.domain.errors import Exhausted, OpenCrabError, Refused, Unavailable
-from opencrab.gateways.rest.http.problem import MEDIA_TYPE
+from opencrab.gateways.rest.http.problem_form import ProblemForm, ProblemFormSender
 
 _ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
-_OWN = {b"content-type", b"content-length"}
 _LONGEST = 2_000
 
 
@@ -47,45 +46,18 @@ def a2a_response_text(number: str | int | None, **answer: Any) -> str:
     return json.dumps({"jsonrpc": "2.0", "id": number, **answer}, ensure_ascii=False)
 
 
-class A2aErrors:
-    """A wrapper of `send` that turns a problem document into a JSON-RPC error."""
+def a2a_problems(send: Send) -> ProblemFormSender:
+    """Return a wrapper of `send` that gives problem documents the form of JSON-RPC errors."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self._start: Message | None = None
-        self._body = b""
+    def rewrite(content: bytes, status: int) -> ProblemForm:
+        told = _problem_error(json.loads(content), status).told()
+        return ProblemForm(a2a_response_text(None, error=told).encode())
 
-    async def send(self, message: Message) -> None:
-        """Pass a part of a response on; that of a problem is kept until it is complete."""
-        if message["type"] == "http.response.start" and _is_problem(message):
-            self._start = message
-            return
-        if self._start is None:
-            await self._send(message)
-            return
-        self._body += message.get("body", b"")
-        if message.get("more_body", False):
-            return
-        problem = json.loads(self._body)
-        body = a2a_response_text(None, error=_problem_error(problem).told()).encode()
-        kept = [pair for pair in self._start["headers"] if pair[0] not in _OWN]
-        headers = [
-            *kept,
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-        ]
-        await self._send({**self._start, "headers": headers})
-        await self._send({**message, "body": body})
+    return ProblemFormSender(send, rewrite)
 
 
-def _problem_error(problem: Mapping[str, Any]) -> A2aError:
+def _problem_error(problem: Mapping[str, Any], status: int) -> A2aError:
     words = ": ".join(str(each) for each in (problem["detail"], problem.get("cure")) if each)
-    if problem["status"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return A2aError(A2aErrorCode.INTERNAL_ERROR, words)
     return A2aError(A2aErrorCode.INVALID_REQUEST, words)
-
-
-def _is_problem(start: Message) -> bool:
-    return (b"content-type", MEDIA_TYPE.encode()) in [
-        (name, value.partition(b";")[0]) for name, value in start["headers"]
-    ]

@@ -9,8 +9,7 @@ from opencrab.domain.value import Value
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.json_lines import JSON_LINES, NEXT, cursor_place
-from opencrab.gateways.rest.http.page import http_page_cursor
+from opencrab.gateways.rest.http.page import JSON_LINES, NEXT, cursor_place, http_page_cursor
 
 LISTING = "bundle"
 

@@ -14,6 +14,11 @@ from opencrab.domain.value import Value
 from opencrab.engine.access.list_cursor import unhidden_principal_place
 from opencrab.engine.runtime import Runtime
 
+NEXT = "X-OpenCrab-Next-Cursor"
+"""The header with the cursor of the next request; unchanged if nothing is new."""
+
+JSON_LINES = "application/x-ndjson"
+
 LIMIT = 50
 MOST = 200
 
@@ -131,3 +136,12 @@ def _unknown_cursor() -> Invalid:
         field="cursor",
         cure="use next_cursor of the previous page, or omit it to start from the first page",
     )
+
+
+def cursor_place(listing: str, cursor: str | None) -> str:
+    """Return the place of a cursor, "" at the beginning; raises Invalid for one of another list."""
+    try:
+        return place_in_http_cursor(listing, cursor) or ""
+    except Invalid as error:
+        cure = f"use the header {NEXT} of the previous page, or omit it to start from the beginning"
+        raise Invalid(error.message, field="after", cure=cure) from None

@@ -10,11 +10,10 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.responses import Response
-from starlette.types import Message, Send
+from starlette.types import Send
 
-from opencrab.gateways.rest.http.problem import MEDIA_TYPE
+from opencrab.gateways.rest.http.problem_form import ProblemForm, ProblemFormSender
 
-_OWN = {b"content-type", b"content-length"}
 _TYPES = {
     HTTPStatus.UNAUTHORIZED: "authentication_error",
     HTTPStatus.FORBIDDEN: "permission_error",
@@ -27,43 +26,15 @@ def openai_error_of_problem(problem: Response) -> dict[str, Any]:
     return _error(bytes(problem.body), problem.status_code)
 
 
-class OpenAiErrors:
-    """A wrapper of `send` that turns a problem document into an error of OpenAI's form."""
+def openai_problems(send: Send) -> ProblemFormSender:
+    """Return a wrapper of `send` that gives problem documents the form of OpenAI's errors."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self._start: Message | None = None
-        self._body = b""
-
-    async def send(self, message: Message) -> None:
-        """Pass a part of a response on; that of a problem is kept until it is complete."""
-        if message["type"] == "http.response.start" and _is_problem(message):
-            self._start = message
-            return
-        if self._start is None:
-            await self._send(message)
-            return
-        self._body += message.get("body", b"")
-        if message.get("more_body", False):
-            return
-        start, status = self._start, int(self._start["status"])
-        body = json.dumps(_error(self._body, status), ensure_ascii=False).encode()
-        kept = [pair for pair in start["headers"] if pair[0] not in _OWN]
+    def rewrite(content: bytes, status: int) -> ProblemForm:
         again = b"true" if status == HTTPStatus.SERVICE_UNAVAILABLE else b"false"
-        headers = [
-            *kept,
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"x-should-retry", again),
-        ]
-        await self._send({**start, "headers": headers})
-        await self._send({**message, "body": body})
+        body = json.dumps(_error(content, status), ensure_ascii=False).encode()
+        return ProblemForm(body, [(b"x-should-retry", again)])
 
-
-def _is_problem(start: Message) -> bool:
-    return (b"content-type", MEDIA_TYPE.encode()) in [
-        (name, value.partition(b";")[0]) for name, value in start["headers"]
-    ]
+    return ProblemFormSender(send, rewrite)
 
 
 def _error(content: bytes, status: int) -> dict[str, Any]:
