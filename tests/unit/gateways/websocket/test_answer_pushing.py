@@ -25,6 +25,7 @@ from opencrab.ports.turn.journal import TurnChange
 from tests.e2e.house import Counted
 from tests.unit.engine.known_world import World, line, opened
 from tests.unit.gateways.websocket.client import Client
+from tests.unit.gateways.websocket.connected import Sockets
 from tests.unit.gateways.websocket.pooled import Inline, Waiting
 from tests.unit.gateways.websocket.test_pushing import Desk
 
@@ -221,6 +222,23 @@ def test_a_slow_watcher_gets_more_at_once_and_less_often(talk: Talk) -> None:
     assert kinds(talk.sockets.sent["a"])[:2] == ["START", "CONTENT"]
     assert "".join(each.get("delta", "") for each in talk.sockets.seen("a")).endswith("9999 ")
     assert not pool.tasks
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_said_while_a_part_is_on_its_way_follow_though_no_more_is_said(
+    talk: Talk, words: tuple[str, str]
+) -> None:
+    class Busy(Sockets):
+        def send(self, connection_id: str, text: str) -> None:
+            super().send(connection_id, text)
+            if len(self.sent[connection_id]) == 1:
+                talk.says(words[1])
+
+    talk.over(Busy())
+    talk.another_worker()
+    talk.connect("a", S1)
+    talk.says(words[0])
+    assert talk.sockets.said("a") == list(words)
 
 
 def test_an_answer_without_end_is_sent_in_pieces_that_any_socket_carries(talk: Talk) -> None:

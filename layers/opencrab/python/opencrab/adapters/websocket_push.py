@@ -11,10 +11,7 @@ from opencrab.adapters.aws_client import AWS_ERRORS, aws_error_code, aws_unavail
 from opencrab.domain.errors import NotFound, Unavailable
 
 SECONDS = 3.0
-"""A connection that takes nothing for so long is cut."""
-
-PART_SECONDS = 1.0
-"""The same while an answer arrives: the connection gets no more of it."""
+"""A connection that takes nothing for so long is cut, or gets no more of an arriving answer."""
 
 _GONE = {"GoneException", "410"}
 _PERMISSIONS = "execute-api:ManageConnections"

@@ -141,7 +141,7 @@ class _Seat:
     """A watcher of one message, and how much of its text it was sent.
 
     `lost` says that it gets no more of it, and `earlier` names a message of the same turn that
-    nobody has ended.
+    nobody has ended. What raises while it `is_busy` leaves it so: it is lost as well.
     """
 
     watcher: Document
@@ -150,14 +150,13 @@ class _Seat:
     has_begun: bool = False
     has_withdrawal: bool = False
     lost: bool = False
+    is_busy: bool = False
     sending: "Future[None] | None" = None
 
     @property
     def is_free(self) -> bool:
         """Check whether all that was sent has arrived."""
-        if self.lost or self.sending is None:
-            return not self.lost
-        return self.sending.done() and self.sending.exception() is None
+        return not self.lost and not self.is_busy
 
 
 @dataclass
@@ -221,6 +220,7 @@ class _Message:
         with self.lock:
             for seat in self.seats.values():
                 if seat.is_free and (withdrawn or seat.sent < len(self.text)):
+                    seat.is_busy = True
                     seat.sending = self.pool.submit(self._send, seat, withdrawn=withdrawn)
 
     def _open(self, new: Watchers) -> None:
@@ -248,8 +248,13 @@ class _Message:
             if self.is_over or not self.send(seat.watcher, event):
                 seat.lost = True
                 return
-        seat.sent, seat.has_begun, seat.has_withdrawal = len(text), True, withdrawn
-        seat.earlier = ""
+        with self.lock:
+            seat.sent, seat.has_begun, seat.has_withdrawal = len(text), True, withdrawn
+            seat.earlier = ""
+            seat.is_busy = False
+        if not withdrawn:
+            # What was said meanwhile; nobody else sends it, if the model pauses now.
+            self._push()
 
     def _events(self, seat: _Seat, text: str, *, withdrawn: bool) -> Iterator[Event]:
         now = self.runtime.clock.now()
