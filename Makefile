@@ -159,7 +159,7 @@ format: .venv/.dev ## Format the code and fix what can be fixed
 	@$(BIN)/ruff format --quiet .
 
 # One resolution for every supported Python and system; keeps what is locked unless told otherwise.
-lock: .venv-lock/.ready ## Write the locks again (ARGS="--upgrade" for newer versions)
+lock: .venv-uv/.ready ## Write the locks again (ARGS="--upgrade" for newer versions)
 	@$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	@$(COMPILE) pyproject.toml --group build --output-file requirements/runtime.txt
 	@$(COMPILE) pyproject.toml --extra aws --extra relay --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
@@ -179,16 +179,16 @@ lock: .venv-lock/.ready ## Write the locks again (ARGS="--upgrade" for newer ver
 	  $(COMPILE) requirements/peer-$$peer.in --output-file requirements/peer-$$peer.txt || exit 1; done
 	@$(COMPILE_LAMBDA) requirements/lambda.in --constraint requirements/dev.txt --output-file requirements/lambda.txt
 
-LOCKING = .venv-lock/bin/uv pip compile --quiet --python .venv-lock/bin/python \
+LOCKING = .venv-uv/bin/uv pip compile --quiet --python .venv-uv/bin/python \
 	--generate-hashes --no-emit-index-url --custom-compile-command 'make lock' $(ARGS)
 COMPILE = $(LOCKING) --universal --python-version 3.11
 COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-manylinux_2_28 --only-binary :all:
 
-.venv/.runtime: requirements/runtime.txt pyproject.toml
+.venv/.runtime: requirements/runtime.txt pyproject.toml | .venv-uv/.ready
 	$(call install,.venv,$<,--editable .)
 	@touch $@
 
-.venv/.dev: requirements/dev.txt pyproject.toml
+.venv/.dev: requirements/dev.txt pyproject.toml | .venv-uv/.ready
 	$(call install,.venv,$<,--editable .)
 	@touch $@
 
@@ -197,7 +197,7 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 .venv-ministack/.ready .venv-rie/.ready .venv-schemathesis/.ready: PYTHONS = python3.13 \
 	$(wildcard $(shell pyenv root 2>/dev/null)/versions/3.13*/bin/python3.13) python3 python3.12 python3.11
 
-.venv-%/.ready: requirements/%.txt
+.venv-%/.ready: requirements/%.txt | .venv-uv/.ready
 	$(call install,.venv-$*,$<)
 	@touch $@
 
@@ -219,16 +219,25 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 .node-ag-ui/.ready: tests/interop/node_ag_ui/package-lock.json
 	$(call install_node,.node-ag-ui,$<,AG-UI)
 
-.venv-lock/.ready: requirements/uv.txt
-	$(call install,.venv-lock,$<)
+# uv installs everything else, in a twentieth of pip's time. What it cannot, or where it is not to be
+# had, pip does. uv knows nothing of pip's settings: an index of one's own is kept for it.
+.venv-uv/.ready: requirements/uv.txt
+	@set -eu; $(find_python); \
+	{ $(call install_with_pip,.venv-uv,$<); } || echo "no uv here: pip installs, and takes longer" >&2; \
+	mkdir -p .venv-uv; \
+	"$$python" -m pip config list 2>/dev/null | sed -n "s/.*[.]index-url='\(.*\)'$$/\1/p" | tail -n 1 >.venv-uv/index
 	@touch $@
 
 # $(call install,FOLDER,LOCK[,PROJECT]): make FOLDER unless its Python runs, and install exactly
-# what LOCK names. Debian may lack ensurepip; then the pip outside installs into the folder.
+# what LOCK names.
 define install
-	@set -eu; \
-	echo "installing $(2) into $(1)"; \
-	python=; \
+	@set -eu; echo "installing $(2) into $(1)"; $(find_python); \
+	if [ -x .venv-uv/bin/uv ] && { $(call install_with_uv,$(1),$(2),$(3)); }; then exit; fi; \
+	$(call install_with_pip,$(1),$(2),$(3))
+endef
+
+define find_python
+python=; \
 	for candidate in $(PYTHONS); do \
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
 	  then python="$$candidate"; break; fi; \
@@ -236,17 +245,28 @@ define install
 	if [ -z "$$python" ]; then \
 	  echo "OpenCrab needs Python 3.11 or newer; none of $(PYTHONS) is one (make PYTHONS=/path/to/python)" >&2; \
 	  exit 1; \
-	fi; \
-	if ! $(1)/bin/python -c '' >/dev/null 2>&1; then \
+	fi
+endef
+
+define install_with_uv
+index=$$(cat .venv-uv/index); if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$index}"; fi; \
+	{ $(1)/bin/python -c '' >/dev/null 2>&1 || .venv-uv/bin/uv venv --quiet --clear --python "$$python" $(1); } && \
+	.venv-uv/bin/uv pip install --quiet --python $(1)/bin/python --no-deps --require-hashes --requirement $(2) $(if $(3),--compile-bytecode && \
+	.venv-uv/bin/uv pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation $(3))
+endef
+
+# Debian may lack ensurepip; then the pip outside installs into the folder.
+define install_with_pip
+if ! $(1)/bin/python -c '' >/dev/null 2>&1; then \
 	  if "$$python" -c 'import ensurepip' >/dev/null 2>&1; \
 	  then "$$python" -m venv --clear $(1); \
 	  else "$$python" -m venv --clear --without-pip $(1); fi; \
-	fi; \
+	fi && \
 	if $(1)/bin/python -c 'import pip' >/dev/null 2>&1; \
 	then pip="$(1)/bin/python -m pip"; \
-	else pip="$$python -m pip --python $(1)/bin/python"; fi; \
-	$$pip install -qq --no-deps --require-hashes --requirement $(2); \
-	$(if $(3),$$pip install -qq --no-deps --no-build-isolation $(3))
+	else pip="$$python -m pip --python $(1)/bin/python"; fi && \
+	$$pip install -qq --no-deps --require-hashes --requirement $(2) $(if $(3),&& \
+	$$pip install -qq --no-deps --no-build-isolation $(3))
 endef
 
 # $(call install_node,FOLDER,LOCK,TESTS): install exactly what LOCK names, or say which tests are left out.
