@@ -9,7 +9,7 @@ from opencrab.bootstrap.aws.cold_start import prepare_cold_start  # noqa: E402
 
 prepare_cold_start()
 
-from opencrab.bootstrap.aws.search import lambda_search_indexer  # noqa: E402
+from opencrab.bootstrap.aws.search_indexer import lambda_search_indexer  # noqa: E402
 
 _follow = lambda_search_indexer()
 gc.freeze()

@@ -67,5 +67,9 @@ def stack(
         # Before either has run: the emulator takes half a minute to replace one that has.
         sockets = {"OPENCRAB_AWS__WEBSOCKET_ENDPOINT": f"{made.url}{deployed.socket_root}"}
         deployed.configure("websocket-gateway", sockets)
-        deployed.configure("agent-turn", {**sockets, **vendor_of_stack.environment})
+        embeddings = vendor_of_stack.embedding_environment
+        deployed.configure("search-indexer", embeddings)
+        deployed.configure("rest-gateway", embeddings)
+        turns = {**sockets, **vendor_of_stack.environment, **embeddings}
+        deployed.configure("agent-turn", turns)
         yield deployed

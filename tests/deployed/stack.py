@@ -233,6 +233,7 @@ def deploy(
         "DiscordGuildIds": GUILD_ID,
         "DiscordOwnerIds": OWNER.id,
         "DiscordApi": discord.url,
+        "SearchVectors": "on",
         "WebSocket": "on",
         "WebSocketOrigins": ORIGIN,
         "WebDashboard": "on",

@@ -7,6 +7,7 @@ from botocore.exceptions import ClientError
 
 from tests.deployed.stack import Stack
 from tests.deployed.test_tasks import awaited
+from tests.deployed.vendor import Vendor
 
 pytest_plugins = ["tests.deployed.fixture"]
 pytestmark = [pytest.mark.deployed, pytest.mark.timeout(600)]
@@ -83,3 +84,24 @@ def test_what_waits_for_a_summary_is_taken_by_the_schedule(stack: Stack) -> None
     )
     letter = stack.dead_letter("CompactionsDeadQueueUrl", body)
     assert "no-such-turn" in str(letter["MessageAttributes"])
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "asked"),
+    [
+        ("「公園で犬が走った」と言って", "公園で犬が走った", "puppy"),
+        ("say a dog ran in the park", "a dog ran in the park", "わんこ"),
+    ],
+    ids=["en to ja", "ja to en"],
+)
+def test_what_means_the_same_in_other_words_is_found_with_vectors(
+    stack: Stack, vendor: Vendor, said: str, answer: str, asked: str
+) -> None:
+    agent = stack.agent("Rin")
+    stack.say(stack.session(agent), said)
+    # Before that no copy is made, which would be asked for news once in a minute.
+    awaited(lambda: b"CREATE TABLE vector" in (snapshot(stack, agent) or b""))
+    found = stack.told("POST", f"/agents/{agent}/memory/search", {"query": asked})["items"]
+    assert {said, answer} == {each["text"] for each in found}
+    assert all("meaning" in each["why"] for each in found)
+    assert asked in vendor.embedded

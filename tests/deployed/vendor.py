@@ -1,5 +1,7 @@
 """A vendor of models for deployed functions: it says words when a test lets it, and sees hang-ups.
 
+Whoever asks for embeddings gets them, as often as they ask.
+
 Deployed functions refuse a model at their own machine's address. So the vendor has a name of a
 private network, and is the proxy in the functions' environment.
 """
@@ -17,6 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from tests.deployed.stack import ANSWER_SECONDS, SECRETS
+from tests.meaning import vector
 
 MODEL = "deepseek:deepseek-v4-flash"
 WORD_SECONDS = 0.04
@@ -82,6 +85,15 @@ class Vendor:
             "OPENCRAB_LLM__PROVIDERS__DEEPSEEK__API_KEY": "",
             "OPENCRAB_LLM__PROVIDERS__DEEPSEEK__KEY_NAME": KEY_NAME,
         }
+        self.embedding_environment = {
+            "HTTP_PROXY": f"http://127.0.0.1:{port}",
+            "OPENCRAB_LLM__PROVIDERS__OPENAI__BASE_URL": f"http://{_HOST}/v1",
+            "OPENCRAB_LLM__PROVIDERS__OPENAI__API_KEY": "",
+            "OPENCRAB_LLM__PROVIDERS__OPENAI__KEY_NAME": KEY_NAME,
+            "OPENCRAB_LLM__MODELS__EMBEDDING__PROVIDER": "openai",
+            "OPENCRAB_LLM__MODELS__EMBEDDING__MODEL": "text-embedding-3-large",
+        }
+        self.embedded: list[str] = []
         self.complaints: list[str] = []
         self._planned = SimpleQueue[Answer]()
 
@@ -98,14 +110,30 @@ class Vendor:
 
     def taken(self, body: dict[str, Any], headers: Any) -> Answer | None:
         """Take the next answer for a request; None, and a complaint, for one that nobody awaits."""
-        key = headers.get("authorization")
-        if key != f"Bearer {SECRETS[KEY_NAME]}" or headers.get("host") != _HOST:
-            self.complaints.append(f"key {key!r} for host {headers.get('host')!r}")
+        self._check(headers)
         try:
             return self._planned.get_nowait()
         except Empty:
             self.complaints.append(f"nobody awaits {body['messages'][-1]!r}")
             return None
+
+    def embed(self, body: dict[str, Any], headers: Any) -> dict[str, Any]:
+        """Return the embeddings of texts, as OpenAI's API answers."""
+        self._check(headers)
+        texts: list[str] = body["input"]
+        self.embedded += texts
+        data = [
+            {"object": "embedding", "index": index, "embedding": vector(text)}
+            for index, text in enumerate(texts)
+        ]
+        tokens = sum(map(len, texts))
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return {"object": "list", "model": body["model"], "data": data, "usage": usage}
+
+    def _check(self, headers: Any) -> None:
+        key = headers.get("authorization")
+        if key != f"Bearer {SECRETS[KEY_NAME]}" or headers.get("host") != _HOST:
+            self.complaints.append(f"key {key!r} for host {headers.get('host')!r}")
 
 
 @contextmanager
@@ -140,6 +168,9 @@ class _Door(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path.endswith("/embeddings"):
+            self._answer(self.server.vendor.embed(body, self.headers))
+            return
         answer = self.server.vendor.taken(body, self.headers)
         if answer is None:
             self.send_error(400)
@@ -153,6 +184,15 @@ class _Door(BaseHTTPRequestHandler):
             self._stream(answer, body["model"])
         answer.over.set()
         self.close_connection = True
+
+    def _answer(self, told: dict[str, Any]) -> None:
+        content = json.dumps(told).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(content)))
+        self.send_header("connection", "close")
+        self.end_headers()
+        self.wfile.write(content)
 
     def _stream(self, answer: Answer, model: str) -> None:
         while (word := answer.next_word()) is not None:

@@ -15,13 +15,21 @@ from opencrab import settings
 from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.system_clock import FakeClock, SystemClock
+from opencrab.bootstrap.aws.deployed_models import aws_transport_of_process
 from opencrab.bootstrap.aws.environment import _table_named
-from opencrab.bootstrap.aws.functions import aws_message_admission, lambda_compaction_worker
+from opencrab.bootstrap.aws.functions import (
+    aws_message_admission,
+    lambda_compaction_worker,
+    lambda_text_embedder,
+)
 from opencrab.bootstrap.aws.search import (
+    aws_embedder_of_process,
     aws_search_from_settings,
-    lambda_search_indexer,
+    aws_search_of_process,
     lambda_vpc_searcher,
 )
+from opencrab.bootstrap.aws.search_indexer import lambda_search_indexer
+from opencrab.bootstrap.aws.uploaded_settings import UploadedSettings
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.memory.memory import MEMORY
@@ -35,7 +43,10 @@ from opencrab.ports.memory.search import Search, SearchQuery
 from tests.aws import REGION, Account, account
 from tests.aws_home import create_table, dispatch_in, home_on
 from tests.contract.example import NOW
+from tests.deployed.stack import SECRETS
+from tests.deployed.vendor import KEY_NAME, Vendor, vendor_at_work
 from tests.lived import Life
+from tests.unit.bootstrap.aws.test_uploaded_settings import Shelf
 from tests.unit.gateways.function import Call, own_log
 
 WORDS = [
@@ -240,3 +251,85 @@ def test_the_words_of_a_nights_report_are_a_turn_of_the_function_that_makes_summ
     assert text.endswith("\n\n## 予算内か\n\nはい。\n")
     (row,) = home.usage.rows("hana", since=SystemClock().now() - timedelta(hours=1), limit=9)
     assert (row.model, row.trigger) == ("rules", Trigger.COMPACTION)
+
+
+MEANT = pytest.mark.parametrize(
+    ("said", "asked"),
+    [("公園で犬が走った", "puppy"), ("A dog ran across the park", "わんこ")],
+    ids=["en to ja", "ja to en"],
+)
+
+
+@pytest.fixture
+def vendor(deployed: Deployed, monkeypatch: pytest.MonkeyPatch) -> Iterator[Vendor]:
+    """A vendor of embeddings, whose key is kept where the functions read it, and an agent."""
+    deployed.opened.client("ssm").put_parameter(
+        Name=f"/opencrab/dev/{KEY_NAME}", Value=SECRETS[KEY_NAME], Type="SecureString"
+    )
+    hana = Agent(id="hana", name="花", language=Language.JA, created_at=NOW, updated_at=NOW)
+    profile = Profile(agent=hana, soul=Soul(persona_name="花"), identity=Identity(name="花"))
+    deployed.home.agents.create(profile)
+    aws_transport_of_process.cache_clear()
+    with vendor_at_work() as made:
+        for name, value in made.embedding_environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("OPENCRAB_SEARCH__VECTORS", "true")
+        yield made
+        assert not made.complaints
+    aws_embedder_of_process().use(None)
+    aws_transport_of_process.cache_clear()
+
+
+def worker_search() -> Search:
+    """The search of a worker, in a process that asks a model for vectors of questions."""
+    configured = settings.load_settings({})
+    return aws_search_of_process(
+        configured,
+        SystemClock(),
+        lambda: lambda_text_embedder(configured, settings.load_settings, lambda: False),
+    )
+
+
+def paid() -> list[tuple[Trigger, int]]:
+    """What the ledger says of embeddings."""
+    now = SystemClock().now()
+    home = aws_message_admission(settings.load_settings({}), SystemClock()).home
+    rows = home.usage.rows("hana", since=now - timedelta(hours=1), limit=99)
+    return [(row.trigger, row.cost) for row in rows]
+
+
+@MEANT
+def test_with_vectors_the_indexer_pays_for_them_and_a_worker_finds_by_meaning(
+    deployed: Deployed, vendor: Vendor, said: str, asked: str
+) -> None:
+    deployed.life.say(said)
+    lambda_search_indexer()(deployed.records())
+    assert vendor.embedded == [said]
+    status = worker_search().status("hana")
+    assert (status.vectors, status.vector_model) == (1, "openai:text-embedding-3-large")
+    assert texts(worker_search(), asked) == [said]
+    assert vendor.embedded == [said, asked]
+    assert [trigger for trigger, cost in paid() if cost > 0] == [Trigger.EMBEDDING] * 2
+
+
+def test_what_cannot_be_paid_for_is_indexed_by_its_words(
+    deployed: Deployed, vendor: Vendor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENCRAB_BUDGET__INSTALLATION_DAY_USD", "0")
+    deployed.life.say("公園で犬が走った")
+    lambda_search_indexer()(deployed.records())
+    assert vendor.embedded == []
+    assert texts(worker_search(), "犬が走った") == ["公園で犬が走った"]
+    assert texts(worker_search(), "puppy") == []
+    assert paid() == []
+
+
+def test_a_file_may_turn_vectors_off_and_the_indexer_follows_it(
+    deployed: Deployed, vendor: Vendor
+) -> None:
+    uploaded = UploadedSettings(Shelf(b"[search]\nvectors = false\n"), None, lambda: 0.0)
+    follow = lambda_search_indexer(uploaded)
+    deployed.life.say("公園で犬が走った")
+    follow(deployed.records())
+    assert vendor.embedded == []
+    assert texts(searching(), "犬が走った") == ["公園で犬が走った"]

@@ -63,7 +63,7 @@ def test_a_function_that_may_never_search_loads_no_search(maker: str, tmp_path: 
 
 
 def test_the_indexer_loads_neither_models_nor_queues(tmp_path: Path) -> None:
-    found = loaded("search", "lambda_search_indexer", tmp_path)
+    found = loaded("search_indexer", "lambda_search_indexer", tmp_path)
     assert "sqlite_search" in found
     assert not found & {"providers", "sqs", "secrets", "web", "opensearch"}
 

@@ -179,7 +179,7 @@ def test_without_a_right_one_the_parameters_count(checked: Shelf | None) -> None
     [
         (b"[llm.aliases]\nfast = 'nobody:x'\n", "nobody"),
         (b"[search]\nbackend = 'efs'\n", "search.backend cannot be set in a file on AWS"),
-        (b"[search]\nvectors = true\n", "search.vectors cannot be true on AWS"),
+        (b"[search]\nvectors = true\n", "search.vectors cannot be set in a file on AWS"),
         (b"[llm.providers.openai]\napi_key = 'sk-1'\n", "api_key"),
         (b"[web.search]\nkind = 'searxng'\nbase_url = 'ftp://x'\n", "web.search.base_url"),
         (b"\xff\xfe", "UTF-8"),

@@ -36,7 +36,7 @@ def test_what_resources_follow_is_refused_with_its_line_and_parameter() -> None:
     faults = find_stack_parameter_faults(check_settings_text(text, KNOWN))
     assert [(each.line, each.name, each.problem.code) for each in faults] == [
         (4, "log.level", "stack_parameter"),
-        (6, "search.vectors", "no_vectors"),
+        (6, "search.vectors", "stack_parameter"),
         (7, "search.backend", "stack_parameter"),
     ]
     assert faults[0].problem.facts == {"parameter": "LogLevel"}

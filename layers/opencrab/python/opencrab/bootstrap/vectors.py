@@ -6,7 +6,7 @@ from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
     from opencrab.adapters.sqlite_search.vectors import Vectors
-    from opencrab.engine.memory.embedding import EmbeddingModels
+    from opencrab.engine.memory.embedding import EmbeddingModels, MeteredEmbedder
     from opencrab.ports.agents import Agents
     from opencrab.ports.clock import Clock
     from opencrab.ports.turn.journal import Journal
@@ -40,9 +40,19 @@ def configured_vectors(
     if not are_vectors_configured(configured):
         return None
     from opencrab.adapters.sqlite_search.vectors import Vectors
+
+    return Vectors(configured_embedder(configured, journal, agents, models, clock))
+
+
+def configured_embedder(
+    configured: "Settings",
+    journal: "Journal",
+    agents: "Agents",
+    models: "EmbeddingModels",
+    clock: "Clock",
+) -> "MeteredEmbedder":
+    """Return what makes vectors of texts, each call within the budgets of these settings."""
     from opencrab.bootstrap.rules import configured_engine_rules
     from opencrab.engine.memory.embedding import MeteredEmbedder
 
-    return Vectors(
-        MeteredEmbedder(journal, agents, models, clock, configured_engine_rules(configured))
-    )
+    return MeteredEmbedder(journal, agents, models, clock, configured_engine_rules(configured))

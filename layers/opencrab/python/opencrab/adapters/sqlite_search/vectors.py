@@ -22,7 +22,7 @@ from opencrab.domain.text.vectors import (
     quantize_text_vector,
 )
 from opencrab.ports.clock import Clock
-from opencrab.ports.memory.search import SearchQuery, TextEmbedder
+from opencrab.ports.memory.search import SearchQuery, TextEmbedder, TextVectors
 
 BATCH = 64
 """Texts of one call."""
@@ -124,6 +124,45 @@ class Vectors:
                 ((model, text), each) for text, each in zip(new, meant.vectors, strict=True)
             )
         return tuple((number, quantize_text_vector(known[model, text])) for number, text in lacking)
+
+
+class LatestEmbedder:
+    """`ports.memory.search.TextEmbedder` of the settings that count now.
+
+    On AWS copies of indexes outlive settings. Each embedder is created at its first use, since most
+    invocations never search; without one there are no vectors.
+    """
+
+    def __init__(self) -> None:
+        self._make: Callable[[], TextEmbedder] | None = None
+        self._made: TextEmbedder | None = None
+
+    def use(self, make: Callable[[], TextEmbedder] | None) -> None:
+        """Let what `make` returns embed from now on; nothing if it is None."""
+        self._make, self._made = make, None
+
+    @property
+    def name(self) -> str:
+        made = self._get()
+        return "" if made is None else made.name
+
+    def embed(
+        self,
+        agent_id: str,
+        texts: tuple[str, ...],
+        *,
+        query: bool = False,
+        at_most_seconds: float | None = None,
+    ) -> TextVectors | None:
+        made = self._get()
+        if made is None:
+            return None
+        return made.embed(agent_id, texts, query=query, at_most_seconds=at_most_seconds)
+
+    def _get(self) -> TextEmbedder | None:
+        if self._made is None and self._make is not None:
+            self._made = self._make()
+        return self._made
 
 
 class QueryVector:

@@ -52,6 +52,7 @@ from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 
 if TYPE_CHECKING:
+    from opencrab.engine.memory.embedding import MeteredEmbedder
     from opencrab.gateways.aws.functions import LambdaLog, Worker
     from opencrab.gateways.rest.http.lambda_entry import Answer
     from opencrab.settings import Settings
@@ -117,14 +118,9 @@ def _worker_runtime(
     look_early: Callable[[], bool],
 ) -> Runtime:
     clock = SystemClock()
-    place = aws_setting(configured, "secrets")
-    secrets = LaterSecrets(place, clock)
+    secrets = LaterSecrets(aws_setting(configured, "secrets"), clock)
     home = _home(configured, clock, consistent=False, on_turn=logs.on_turn)
-    advice = f"store {{}} in {place.partition(':')[0]}, as docs/how-to/deploy-to-aws.md says"
-    stored, own = home.preferences.get, SettingsWithOwnProviders(load, home.facts).load
-    models = DeployedModels(
-        lambda: models_of_lambda(secrets, stored, clock.now, advice, own), look_early=look_early
-    )
+    models = _worker_models(configured, home, clock, secrets, load=load, look_early=look_early)
     runtime = _runtime(configured, home, clock, models, secrets, load=load)
     endpoint = str(configured.get("aws.websocket_endpoint"))
     if not endpoint:
@@ -133,6 +129,37 @@ def _worker_runtime(
     from opencrab.bootstrap.aws.answers import aws_answer_pusher
 
     return replace(runtime, answers=aws_answer_pusher(endpoint, runtime))
+
+
+def _worker_models(
+    configured: "Settings",
+    home: Home,
+    clock: Clock,
+    secrets: Secrets,
+    *,
+    load: Callable[..., "Settings"],
+    look_early: Callable[[], bool],
+) -> DeployedModels:
+    """Return the models of a function that calls them, with the keys of the secrets store."""
+    place = aws_setting(configured, "secrets").partition(":")[0]
+    advice = f"store {{}} in {place}, as docs/how-to/deploy-to-aws.md says"
+    stored, own = home.preferences.get, SettingsWithOwnProviders(load, home.facts).load
+    return DeployedModels(
+        lambda: models_of_lambda(secrets, stored, clock.now, advice, own), look_early=look_early
+    )
+
+
+def lambda_text_embedder(
+    configured: "Settings", load: Callable[..., "Settings"], look_early: Callable[[], bool]
+) -> "MeteredEmbedder":
+    """Build what embeds for a function that runs no turns of agents; it pays as turns do."""
+    from opencrab.bootstrap.vectors import configured_embedder
+
+    clock = SystemClock()
+    secrets = LaterSecrets(aws_setting(configured, "secrets"), clock)
+    home = _home(configured, clock, consistent=False)
+    models = _worker_models(configured, home, clock, secrets, load=load, look_early=look_early)
+    return configured_embedder(configured, home.journal, home.agents, models, clock)
 
 
 def lambda_compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
@@ -239,6 +266,11 @@ def _runtime(
     *,
     load: Callable[..., "Settings"],
 ) -> Runtime:
+    def embedder() -> "MeteredEmbedder":
+        from opencrab.bootstrap.vectors import configured_embedder
+
+        return configured_embedder(configured, home.journal, home.agents, models, clock)
+
     return Runtime(
         home=home,
         clock=clock,
@@ -252,7 +284,7 @@ def _runtime(
         **vars(
             configured_actions(
                 configured,
-                aws_search_of_process(configured, clock),
+                aws_search_of_process(configured, clock, embedder),
                 aws_transport_of_process,
                 home.facts,
                 load=load,

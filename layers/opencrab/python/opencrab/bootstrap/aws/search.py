@@ -6,6 +6,7 @@ Search code is loaded at the first search, since most invocations never search.
 import secrets
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,13 @@ from opencrab.bootstrap.aws.environment import aws_setting, aws_table_of_process
 from opencrab.domain.errors import Invalid
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
-from opencrab.ports.memory.search import IndexStatus, Search, SearchHit, SearchQuery
+from opencrab.ports.memory.search import (
+    IndexStatus,
+    Search,
+    SearchHit,
+    SearchQuery,
+    TextEmbedder,
+)
 
 if TYPE_CHECKING:
     from opencrab.adapters.door.aws import Signer
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
     from opencrab.adapters.opensearch.search import OpenSearch
     from opencrab.adapters.search_rows import SearchRowReader
     from opencrab.adapters.sqlite_search.search import SqliteSearch
+    from opencrab.adapters.sqlite_search.vectors import LatestEmbedder
     from opencrab.ports.memory.snapshots import SnapshotStore
     from opencrab.settings import Settings
 
@@ -76,7 +84,7 @@ class LaterSearch:
 def aws_search_from_settings(configured: "Settings", clock: Clock) -> Search:
     """Return the configured search for functions that run turns or answer requests.
 
-    Raises Invalid for an unknown backend, for one that lacks its address, and if vectors are on.
+    Raises Invalid for an unknown backend, for one that lacks its address or cannot have vectors.
     """
     backend = _backend(configured)
     if backend == _EFS:
@@ -87,16 +95,31 @@ def aws_search_from_settings(configured: "Settings", clock: Clock) -> Search:
     return LaterSearch(lambda: _own(configured, clock))
 
 
-def aws_search_of_process(configured: "Settings", clock: Clock) -> Search:
-    """Return the configured search, the same one for the same settings: its copies are files."""
+def aws_search_of_process(
+    configured: "Settings", clock: Clock, embedder: Callable[[], TextEmbedder] | None = None
+) -> Search:
+    """Return the configured search, the same one for the same settings: its copies are files.
+
+    Where vectors are on, `embedder` makes what embeds from now on.
+    """
+    if configured.get("search.vectors"):
+        aws_embedder_of_process().use(embedder)
     named = tuple(str(configured.get(name)) for name in _SEARCH_SETTINGS)
     if named not in _SEARCHES:
         _SEARCHES[named] = aws_search_from_settings(configured, clock)
     return _SEARCHES[named]
 
 
-def lambda_search_indexer() -> Callable[[Mapping[str, Any]], None]:
-    """Build the handler of the table's stream, which indexes new rows."""
+@cache
+def aws_embedder_of_process() -> "LatestEmbedder":
+    """Return what embeds for all indexes of this process, where vectors are on."""
+    from opencrab.adapters.sqlite_search.vectors import LatestEmbedder
+
+    return LatestEmbedder()
+
+
+def aws_search_indexer() -> Callable[[Mapping[str, Any]], None]:
+    """Build what indexes the new rows that the table's stream names."""
     configured, clock = _awake()
     if _backend(configured) == _OPENSEARCH:
         return _following(_in_collection(configured, clock).index_entries)
@@ -135,13 +158,6 @@ def _awake() -> "tuple[Settings, Clock]":
 
 def _backend(configured: "Settings") -> str:
     """Return the configured backend; raises Invalid if AWS cannot serve it."""
-    if configured.get("search.vectors"):
-        # The indexer may neither write the turns that pay for calls, nor read model keys.
-        raise Invalid(
-            "search.vectors is not supported on AWS yet: the indexer has no access to models",
-            field="search.vectors",
-            cure="set search.vectors to false; full-text search still works",
-        )
     backend = str(configured.get("search.backend"))
     if backend not in BACKENDS:
         raise Invalid(
@@ -149,6 +165,10 @@ def _backend(configured: "Settings") -> str:
             field="search.backend",
             cure=f"set it to {', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}",
         )
+    if configured.get("search.vectors"):
+        from opencrab.bootstrap.vectors import are_vectors_configured
+
+        are_vectors_configured(configured)
     return backend
 
 
@@ -176,7 +196,13 @@ def _own(configured: "Settings", clock: Clock) -> "SqliteSearch":
 
     folder = Path(tempfile.gettempdir(), "opencrab-search")
     past, snapshots = _past(configured, clock), _snapshots(configured, clock)
-    return SqliteSearch(past, snapshots, folder, clock, source=aws_setting(configured, "table"))
+    vectors = None
+    if configured.get("search.vectors"):
+        from opencrab.adapters.sqlite_search.vectors import Vectors
+
+        vectors = Vectors(aws_embedder_of_process())
+    source = aws_setting(configured, "table")
+    return SqliteSearch(past, snapshots, folder, clock, source=source, vectors=vectors)
 
 
 def _snapshots(configured: "Settings", clock: Clock) -> "SnapshotStore":

@@ -16,6 +16,7 @@ PARAMETERS: Mapping[str, str] = {
     "gateway.discord.user_ids": "DiscordUserIds",
     "gateway.discord.role_ids": "DiscordRoleIds",
     "gateway.websocket.origins": "WebSocketOrigins",
+    "search.vectors": "SearchVectors",
 }
 """Settings with a parameter, which an uploaded file overrides."""
 
@@ -34,25 +35,27 @@ RESOURCE_PARAMETERS: Mapping[str, str] = {
 }
 """Settings that a file cannot set on AWS: resources follow them, or functions without a file."""
 
-_PROVIDER, _MODEL = "llm.default_provider", "llm.default_model"
 _VECTORS = "search.vectors"
+"""A file may turn it off; the parameter alone turns it on, since the indexer's rights follow it."""
+
+_PROVIDER, _MODEL = "llm.default_provider", "llm.default_model"
 
 
 def find_stack_parameter_faults(checked: CheckedFile) -> tuple[SettingFault, ...]:
     """Return the settings of a file that it cannot set on AWS, each with its line."""
-    found = [
+    parameters = dict(RESOURCE_PARAMETERS)
+    if checked.values.get(_VECTORS) is True:
+        parameters[_VECTORS] = PARAMETERS[_VECTORS]
+    found = (
         SettingFault(
             checked.lines[name],
             name,
-            SettingProblem("stack_parameter", {"parameter": RESOURCE_PARAMETERS[name]}),
+            SettingProblem("stack_parameter", {"parameter": parameters[name]}),
             value,
         )
         for name, value in checked.values.items()
-        if name in RESOURCE_PARAMETERS
-    ]
-    if checked.values.get(_VECTORS) is True:
-        line = checked.lines[_VECTORS]
-        found.append(SettingFault(line, _VECTORS, SettingProblem("no_vectors"), True))  # noqa: FBT003
+        if name in parameters
+    )
     return tuple(sorted(found, key=lambda fault: fault.line))
 
 
