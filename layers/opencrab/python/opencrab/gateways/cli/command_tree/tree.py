@@ -252,6 +252,11 @@ _TREE = (
             CommandNode("test", runs="webhooks.webhooks:try_webhook"),
             CommandNode("rotate", runs="webhooks.webhooks:rotate_webhook"),
             CommandNode("remove", runs="webhooks.webhooks:remove_webhook"),
+            CommandNode(
+                "events",
+                "Tell other programs of events of agents.",
+                table="webhooks.events:COMMANDS",
+            ),
         ),
         section=_AGENTS,
     ),
