@@ -254,7 +254,7 @@ _TREE = (
             CommandNode("remove", runs="webhooks.webhooks:remove_webhook"),
             CommandNode(
                 "events",
-                "Tell other programs of events of agents.",
+                "Post events of agents to other programs.",
                 table="webhooks.events:COMMANDS",
             ),
         ),

@@ -31,7 +31,7 @@ def add_event_webhook(
         str, cli_option("Only of this agent, by id or name; default: of all.", "AGENT")
     ] = "",
 ) -> None:
-    """Add an address that is told of events, and show its secret once."""
+    """Add an address to which events are posted, and show its secret once."""
     body: dict[str, Any] = {
         "name": name,
         "url": url,
@@ -44,7 +44,7 @@ def add_event_webhook(
 
 @cli_command
 def list_event_webhooks(terminal: Terminal) -> None:
-    """List the addresses that are told of events, without their secrets."""
+    """List the addresses to which events are posted, without their secrets."""
     found = terminal.client.get(_ROUTE)["items"]
     terminal.show_list(found, _draw, "event_webhooks_none")
 
@@ -71,7 +71,7 @@ def rotate_event_webhook(
 
 @cli_command
 def remove_event_webhook(terminal: Terminal, name: SubscriptionName, *, yes: Yes = False) -> None:
-    """Tell an address of no more events."""
+    """Post no more events to an address."""
     question = terminal.words("event_webhook_really_remove", name=name)
     if not confirm_on_terminal(terminal, question, yes=yes, needed="event_webhook_yes_needed"):
         terminal.print_sentence("unchanged", name=name)
