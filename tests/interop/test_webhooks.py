@@ -82,6 +82,17 @@ def test_an_answer_that_we_post_is_valid_for_the_library(library: Library, tmp_p
     assert not library.ask(secret=OLD, **asked)["valid"]
 
 
+def test_an_event_during_a_rotation_is_valid_with_either_secret(library: Library) -> None:
+    clock, net = FakeClock(SystemClock().now()), Net(lambda url: reply())
+    event = '{"type": "turn.completed", "timestamp": "…", "data": {"name": "蟹 🦀"}}'
+    net.posts(clock).post("https://hooks.example.org/", (SECRET, OLD), "msg_1", event.encode())
+    _, headers, body = received(net)
+    asked = {"body": body.decode(), "headers": headers}
+    for secret in (SECRET, OLD):
+        assert library.ask(secret=secret, **asked) == {"valid": True}
+    assert not library.ask(secret="whsec_" + "A" * 32, **asked)["valid"]
+
+
 def test_both_refuse_the_same_ages(library: Library) -> None:
     for age in (-400, -290, 0, 290, 400):
         now = SystemClock().now().timestamp()

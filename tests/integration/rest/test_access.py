@@ -48,6 +48,12 @@ BODIES = {
     "POST /webhooks": {"name": "x", "agent_id": "x"},
     "POST /webhooks/{name}/rotate": {"hours": 1},
     "POST /webhooks/{name}/test": {"body": {}},
+    "POST /webhook-events": {
+        "name": "x",
+        "url": "https://hooks.example.org/",
+        "events": ["turn.failed"],
+    },
+    "POST /webhook-events/{name}/rotate": {"hours": 1},
     "PUT /llm/providers/{name}": {},
     "PUT /mcp/servers/{server}/tools/{tool}": {"fingerprint": "0" * 64},
     "PUT /llm/prices": {"prices": {}},

@@ -22,6 +22,7 @@ ALL = (
     "WorldUnitConsequence",
     "ForgottenFileConsequence",
     "PurposeQuestionConsequence",
+    "WebhookEventConsequence",
     "SignalsConsequence",
 )
 

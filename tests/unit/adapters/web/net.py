@@ -11,6 +11,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.adapters.web.address import AllowList
 from opencrab.adapters.web.fetch import HttpPages
 from opencrab.adapters.web.files import HttpFiles
+from opencrab.adapters.web.signed_post import HttpSignedPost
 from opencrab.adapters.web.webhook_answers import WebhookAnswerChannel
 from opencrab.ports.documents import Documents
 
@@ -67,6 +68,12 @@ class Net(httpcore.NetworkBackend):
             resolve=self.resolve,
             seconds=lambda: self.now,
             new_tls=_no_tls,
+        )
+
+    def posts(self, clock: FakeClock) -> HttpSignedPost:
+        """The product's signed posts over this internet."""
+        return HttpSignedPost(
+            clock, self, resolve=self.resolve, seconds=lambda: self.now, new_tls=_no_tls
         )
 
     def resolve(self, name: str, port: int) -> Sequence[str]:

@@ -27,6 +27,7 @@ SHARED: Final = TurnTrait.SHARED
 DORMANT: Final = TurnTrait.DORMANT
 LONG: Final = TurnTrait.LONG
 OWN_LIFE: Final = TurnTrait.OWN_LIFE
+REPORTED: Final = TurnTrait.REPORTED
 
 
 CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
@@ -50,6 +51,7 @@ CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
         lazily("conversation.purpose_question", "PurposeQuestionConsequence"),
         {OWN_LIFE},
     ),
+    (lazily("webhooks.event_consequence", "WebhookEventConsequence"), {REPORTED}),
     (lazily("learning.signals", "SignalsConsequence"), {ANY}),
 )
 

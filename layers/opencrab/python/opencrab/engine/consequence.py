@@ -65,6 +65,9 @@ class TurnTrait(Enum):
     OWN_LIFE = auto()
     """Its agent acts on its own, or speaks in a channel of its own."""
 
+    REPORTED = auto()
+    """Somebody outside is told of what its agent does."""
+
 
 EVERY_TRAIT = frozenset(TurnTrait)
 
@@ -141,6 +144,9 @@ class TurnConsequence(Generic[R_contra, W_contra]):
     def on_save(self, work: W_contra, turn: Turn, facts: Sequence[Document]) -> None:
         """React to a committed change of the turn; a crash may prevent this call."""
 
+    def on_wait(self, work: W_contra, asked: Document) -> None:
+        """React to an open approval before it is written and the turn waits; may be repeated."""
+
     def may_write_on_close(self, work: W_contra) -> bool:  # noqa: ARG002 - the hook's
         """Check whether the end may write so much that tool results must be saved before it."""
         return False
@@ -168,6 +174,7 @@ class TurnHooks:
     on_begin: tuple[Hook, ...]
     try_resume: tuple[Hook, ...]
     on_save: tuple[Hook, ...]
+    on_wait: tuple[Hook, ...]
     may_write_on_close: tuple[Hook, ...]
     on_close: tuple[Hook, ...]
     after_close: tuple[Hook, ...]

@@ -1,11 +1,14 @@
-"""Queueing of turns for workers, each into the queue that suits its trigger."""
+"""Queueing of turns, each into the queue that suits its trigger, and pauses of deliveries."""
 
 from datetime import datetime, timedelta
 
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import queue_message_of_turn
-from opencrab.ports.turn.queue import Queue
+from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
+
+BACKOFF_SECONDS = 2
+BACKOFF_LIMIT = timedelta(minutes=5)
 
 _PATIENCE = timedelta(minutes=10)
 """How long nobody looks again after a turn that was freed, and waits in its queue."""
@@ -41,3 +44,11 @@ def free_lapsed_turn(home: Home, turn: Turn, now: datetime) -> str:
 
 def _redeliver_turn(home: Home, turn: Turn) -> bool:
     return turn.receipt is not None and queue_for_turn(home, turn).continue_later(turn.receipt, 0)
+
+
+def deliver_later(deliveries: Queue, delivery: Delivery, attempts: int) -> MessageOutcome:
+    """Give a message back to the queue, for twice as long after each attempt."""
+    seconds = BACKOFF_SECONDS * 2**attempts
+    most = int(BACKOFF_LIMIT.total_seconds())
+    deliveries.continue_later(delivery.receipt, min(seconds, most))
+    return MessageOutcome.CONTINUE

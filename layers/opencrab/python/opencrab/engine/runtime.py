@@ -24,7 +24,7 @@ from opencrab.ports.memory.search import IndexStatus, Search, SearchHit, SearchQ
 from opencrab.ports.models.model import Models
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import ActionReach, Actions
-from opencrab.ports.web import SearchEngine, Web
+from opencrab.ports.web import SearchEngine, SignedPost, Web
 from opencrab.ports.world import WorldLink
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ class Runtime:
     web serve actions. `discord` is Discord's API, `discord_files` where its files are fetched,
     `community` its servers and members; `chats` are other chat services, by kind. `world` is the
     link to outside worlds and `mcp` to MCP servers, if any, `answers` the watchers of words that
-    are still arriving, `previews` the channels that show them, by kind.
-    `consequences` are the capabilities that react to turns, `jobs` the kinds of background turns;
-    neither has a default, since a missing one would go unnoticed.
+    are still arriving, `previews` the channels that show them, by kind. `signed_post` tells
+    others of events. `consequences` are the capabilities that react to turns, `jobs` the kinds of
+    background turns; neither has a default, since a missing one would go unnoticed.
     """
 
     home: Home
@@ -133,6 +133,7 @@ class Runtime:
     chats: Mapping[str, "Chat"] = field(default_factory=dict)
     answers: AnswerFeed = field(default_factory=NoWatchers)
     previews: Mapping[str, PreviewChannel] = field(default_factory=dict)
+    signed_post: SignedPost | None = None
 
     @property
     def reach(self) -> ActionReach:

@@ -1,5 +1,6 @@
 """The web as an action may see it: pages that an operator allowed, and a search service."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -44,3 +45,14 @@ class SearchEngine(Protocol):
 
     def search(self, query: str, limit: int) -> tuple[WebResult, ...]:
         """Return results, best first. Raises Refused, Unavailable."""
+
+
+class SignedPost(Protocol):
+    """Posts to addresses of others, signed as Standard Webhooks says."""
+
+    def post(self, url: str, secrets: Sequence[str], event_id: str, body: bytes) -> None:
+        """Post JSON to an https address on the public internet; what it answers is not read.
+
+        It is signed with each of the secrets, `whsec_…`. Raises Unavailable (send it again under
+        the same id), Refused, Invalid (never again).
+        """

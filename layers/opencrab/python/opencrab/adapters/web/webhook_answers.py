@@ -3,8 +3,6 @@
 They are signed as Standard Webhooks says. A receiver knows a repeat by its webhook-id.
 """
 
-import base64
-import hmac
 import json
 import ssl
 from collections.abc import Callable
@@ -14,30 +12,21 @@ from time import monotonic
 import httpcore
 import httpx
 
-from opencrab.adapters.web.address import Address
 from opencrab.adapters.web.connection import Clock, Resolve, resolve_web_host
-from opencrab.adapters.web.guarded_get import MOVED, GuardedGet, require_web_status_200
+from opencrab.adapters.web.signed_post import HttpSignedPost
 from opencrab.domain.conversation.message import Channel, Utterance
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
+from opencrab.domain.errors import NotFound, OpenCrabError, Refused
 from opencrab.domain.webhooks.webhook import (
     ANSWERS,
     WEBHOOK,
     WEBHOOKS,
     Webhook,
     WebhookAnswers,
-    signed_content_of_webhook,
 )
 from opencrab.ports import clock as clock_port
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.documents import Documents
-
-SECONDS = 15.0
-"""The time for one request, until the status has come."""
-
-_GONE = 410
-_WHAT = "webhook's receiver"
-_SENT = range(200, 300)
 
 
 class WebhookAnswerChannel:
@@ -58,9 +47,8 @@ class WebhookAnswerChannel:
     ) -> None:
         self._facts = facts
         self._clock = clock
-        self._seconds = seconds
-        self._http = GuardedGet(
-            connector, resolve, seconds, new_tls, what=_WHAT, allowance="in time"
+        self._posts = HttpSignedPost(
+            clock, connector, resolve=resolve, seconds=seconds, new_tls=new_tls
         )
 
     def piece_count(self, utterance: Utterance) -> int:  # noqa: ARG002 - the port's
@@ -90,30 +78,9 @@ class WebhookAnswerChannel:
     def _post(self, name: str, webhook: Webhook, utterance: Utterance) -> None:
         if not webhook.reply_secret:
             raise Refused("answers of this webhook go nowhere", cure="add it with --reply-to")
-        address = Address.of(webhook.reply_to)
-        now, body = self._clock.now(), _body(name, utterance)
-        event_id, timestamp = f"msg_{utterance.turn_id}_{utterance.ordinal}", int(now.timestamp())
-        signed = signed_content_of_webhook(event_id, timestamp, body)
-        key = base64.b64decode(webhook.reply_secret.removeprefix("whsec_"))
-        signature = base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
-        headers = [
-            ("content-type", "application/json"),
-            ("content-length", str(len(body))),
-            ("user-agent", "opencrab"),
-            ("webhook-id", event_id),
-            ("webhook-timestamp", str(timestamp)),
-            ("webhook-signature", f"v1,{signature}"),
-        ]
-        deadline = self._seconds() + SECONDS
-        with self._http.opened(address, headers, deadline, post=body) as response:
-            status = response.status
-        if status in _SENT:
-            return
-        if status in MOVED:
-            raise Refused(f"the {_WHAT} redirects", cure="add the webhook with the other address")
-        if status == _GONE:
-            raise Invalid(f"the {_WHAT} is gone (status 410)", cure="remove the webhook")
-        require_web_status_200(_WHAT, status)
+        event_id = f"msg_{utterance.turn_id}_{utterance.ordinal}"
+        body = _body(name, utterance)
+        self._posts.post(webhook.reply_to, (webhook.reply_secret,), event_id, body)
 
     def _note(self, name: str, known: Document | None, problem: str) -> None:
         """Keep what is wrong with the newest answer; nothing is written while all is well."""

@@ -21,6 +21,7 @@ from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.channel import DeliveryChannel, PreviewChannel
 from opencrab.ports.discord import Discord, FileSource
 from opencrab.ports.documents import Documents
+from opencrab.ports.web import SignedPost
 
 if TYPE_CHECKING:
     from opencrab.settings import Settings
@@ -36,13 +37,14 @@ _VARIABLE = "DISCORD_TOKEN"
 
 @dataclass(frozen=True)
 class DiscordParts:
-    """The parts of a `Runtime` for Discord."""
+    """The parts of a `Runtime` for Discord, and for posts to addresses of others."""
 
     discord: Discord | None = None
     community: Community = field(default_factory=Community)
     channels: Mapping[str, DeliveryChannel] = field(default_factory=dict)
     previews: Mapping[str, PreviewChannel] = field(default_factory=dict)
     discord_files: FileSource | None = None
+    signed_post: SignedPost | None = None
 
 
 def discord_of(
@@ -79,10 +81,11 @@ def channel_parts(
     *,
     load: Callable[..., "Settings"] = settings.load_settings,
 ) -> DiscordParts:
-    """Return what `discord_of` does, and the channel of answers to addresses of webhooks."""
+    """Return what `discord_of` does, and what posts answers and events to addresses of others."""
     parts = discord_of(configured, secrets, clock, facts, load=load)
     channel = cast("DeliveryChannel", _Later(lambda: _webhook_answers(facts, clock)))
-    return replace(parts, channels={**parts.channels, "webhook": channel})
+    posts = cast("SignedPost", _Later(lambda: _signed_post(clock)))
+    return replace(parts, channels={**parts.channels, "webhook": channel}, signed_post=posts)
 
 
 def configured_channels(
@@ -200,6 +203,13 @@ def _webhook_answers(facts: Documents, clock: Clock) -> DeliveryChannel:
     from opencrab.adapters.web.webhook_answers import WebhookAnswerChannel
 
     return WebhookAnswerChannel(facts, clock, TimedBackend())
+
+
+def _signed_post(clock: Clock) -> SignedPost:
+    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+    from opencrab.adapters.web.signed_post import HttpSignedPost
+
+    return HttpSignedPost(clock, TimedBackend())
 
 
 def _previews(discord: Discord, facts: Documents, clock: Clock) -> PreviewChannel:

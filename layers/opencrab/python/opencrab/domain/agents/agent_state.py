@@ -31,8 +31,12 @@ class AgentState(Value):
 
     `enabled` and `disabled` are the standard skills that the owner switched to differ from their
     default. `mixes` are the learned traffic splits of models per task, `pinned` the subjects that
-    the owner fixed: no evidence changes them.
+    the owner fixed: no evidence changes them. `reported` has the subscriptions that are told of
+    the agent's events, by name, and the types of events.
     """
+
+    stored_version = 2
+    # The release before keeps `reported` unread, and tells nobody.
 
     agenda: Agenda = Agenda()
     skills: tuple[IndexedSkill, ...] = ()
@@ -41,6 +45,7 @@ class AgentState(Value):
     enabled: tuple[SkillName, ...] = ()
     mixes: Annotated[tuple[Mix, ...], Field(max_length=MIXES)] = ()
     pinned: Annotated[tuple[str, ...], Field(max_length=100)] = ()
+    reported: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
 def is_skill_in_agent_state(

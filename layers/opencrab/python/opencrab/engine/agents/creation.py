@@ -31,6 +31,7 @@ from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.name import NewName
 from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.value import Identifier, Language, MicroUsd, ShortText, Value
+from opencrab.engine.agents.event_report import update_event_report_of_agent
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.models.preferences import require_usable_model
@@ -174,6 +175,7 @@ def create_agent(
     )
     created = runtime.home.agents.create(profile)
     create_agent_vital_signs(runtime, created, reviews=agent.heartbeat.acts_on_its_own)
+    update_event_report_of_agent(runtime, created.agent.id)
     return created
 
 

@@ -21,6 +21,7 @@ from opencrab.domain.errors import Changed, Conflict, Invalid
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import LlmConfig
 from opencrab.domain.workspace.path import is_published_workspace_path, workspace_path
+from opencrab.engine.agents.event_report import update_event_report_of_agent
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.bundle.limits import BUNDLE_PARTS
@@ -168,6 +169,7 @@ def finish_agent_import(runtime: Runtime, import_id: str, *, parts: int, files: 
     _start_schedules(runtime, record.agent_id)
     heartbeat = created.agent.heartbeat
     create_agent_vital_signs(runtime, created, reviews=heartbeat.acts_on_its_own)
+    update_event_report_of_agent(runtime, record.agent_id)
     remove_agent_import(runtime.home.facts, import_id)
     return created
 

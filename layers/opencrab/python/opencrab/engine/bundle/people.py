@@ -51,7 +51,10 @@ class ForeignPeople:
         return value.replaced(person_id="") if own else value
 
     def state_without_goals(self, state: AgentState) -> AgentState:
-        """Return an agent's state without the goals of others, which it would wait for."""
+        """Return an agent's state without the goals of others, which it would wait for.
+
+        Whom this installation tells of its events is left out, too.
+        """
         agenda = state.agenda
         current = None if agenda.current in self._goals else agenda.current
         waiting, still_open = (
@@ -59,7 +62,7 @@ class ForeignPeople:
             for ids in (agenda.waiting, agenda.open)
         )
         kept = agenda.replaced(current=current, waiting=waiting, open=still_open)
-        return state.replaced(agenda=kept)
+        return state.replaced(agenda=kept, reported={})
 
     def sent(self, path: str) -> bool:
         """Check whether somebody else sent a file; one of which nobody knows the sender counts."""

@@ -85,7 +85,7 @@ def _write(runtime: Runtime, record: AgentImport, kind: str, value: Value) -> No
     facts, agent_id = runtime.home.facts, record.agent_id
     if isinstance(value, AgentState):
         known, mind = stored_memory_state_of_agent(facts, agent_id)
-        state = value.replaced(core=mind.core, skills=mind.skills)
+        state = value.replaced(core=mind.core, skills=mind.skills, reported=mind.reported)
         facts.commit(known.with_body(state) if known else new_fact(agent_id, MIND, MIND, state))
     elif isinstance(value, AcquiredSkill):
         _write_skill(runtime, record, value)

@@ -2,22 +2,23 @@
 
 import json
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from opencrab.domain.conversation.message import ATTEMPTS, DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
 from opencrab.engine.conversation.goal_panel import show_goal_panel_in_conversation
 from opencrab.engine.goals.panel_notice import PANEL
+from opencrab.engine.queueing import deliver_later
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.channel import DeliveryChannel
-from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
+from opencrab.ports.turn.queue import Delivery, MessageOutcome
 
-BACKOFF_SECONDS = 2
-BACKOFF_LIMIT = timedelta(minutes=5)
+WEBHOOK_EVENT = "webhook event\n"
+"""The beginning of the queue messages of events; an utterance's begins with a channel's kind."""
 
 
 def deliver_session_utterance(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
-    """Deliver what a queue message names: an utterance, or an instruction's progress panel.
+    """Deliver what a queue message names: an utterance, a progress panel, or a webhook's event.
 
     `sending` is stored before the channel is called. A piece found in that state is repeated only
     if the channel shows repeats once; elsewhere the utterance ends as indeterminate, since nobody
@@ -25,6 +26,12 @@ def deliver_session_utterance(runtime: Runtime, delivery: Delivery) -> MessageOu
     """
     if delivery.body.startswith(PANEL):
         return _deliver_panel(runtime, delivery)
+    if delivery.body.startswith(WEBHOOK_EVENT):
+        from opencrab.engine.conversation.event_delivery import (  # noqa: PLC0415 - few have any
+            deliver_webhook_event,
+        )
+
+        return deliver_webhook_event(runtime, delivery)
     target, _, key = delivery.body.rpartition("\n")
     outbox = runtime.home.outbox
     with suppress(NotFound):
@@ -113,7 +120,7 @@ def _again(
         state=DeliveryState.QUEUED, updated_at=runtime.clock.now(), error=error.message[:500]
     )
     runtime.home.outbox.mark(waiting, DeliveryState.SENDING)
-    return _later(runtime.home.deliveries, delivery, utterance.attempts)
+    return deliver_later(runtime.home.deliveries, delivery, utterance.attempts)
 
 
 def _deliver_panel(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
@@ -122,17 +129,10 @@ def _deliver_panel(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
         show_goal_panel_in_conversation(runtime, json.loads(delivery.body))
     except Unavailable:
         if delivery.count < ATTEMPTS:
-            return _later(runtime.home.deliveries, delivery, delivery.count)
+            return deliver_later(runtime.home.deliveries, delivery, delivery.count)
     except OpenCrabError:
         return MessageOutcome.FINISHED
     return MessageOutcome.FINISHED
-
-
-def _later(deliveries: Queue, delivery: Delivery, attempts: int) -> MessageOutcome:
-    seconds = BACKOFF_SECONDS * 2**attempts
-    most = int(BACKOFF_LIMIT.total_seconds())
-    deliveries.continue_later(delivery.receipt, min(seconds, most))
-    return MessageOutcome.CONTINUE
 
 
 def _record_final_state(

@@ -218,6 +218,8 @@ def let_turn_wait_for_decision(work: TurnWork, ready: ReadyCall) -> None:
     opened = approvals.open_approval(
         work.turn, work.profile.agent, request, ready.impact, work.runtime.clock.now()
     )
+    for on_wait in work.hooks.on_wait:
+        on_wait(work, opened)
     work.save(
         waiting,
         request,

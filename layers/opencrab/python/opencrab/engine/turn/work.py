@@ -237,8 +237,7 @@ class TurnWork:
     def _opens(self, intent: ModelIntent) -> bool:
         """Check whether this call is the agent's first one in the session."""
         own = self.session.participant(self.turn.agent_id)
-        is_first = intent.basis is not None and own is not None and not own.turns
-        return is_first and self.job is None
+        return self.job is None and intent.basis is not None and own is not None and not own.turns
 
     @property
     def hooks(self) -> TurnHooks:
@@ -262,6 +261,7 @@ class TurnWork:
             TurnTrait.SHARED: len(self.session.participants) > 1,
             TurnTrait.DORMANT: agent.status is AgentStatus.DORMANT,
             TurnTrait.OWN_LIFE: agent.heartbeat.acts_on_its_own or bool(agent.heartbeat.channel),
+            TurnTrait.REPORTED: bool(self.profile.mind.reported),
         }
         return frozenset(trait for trait, holds in facts.items() if holds)
 

@@ -26,9 +26,9 @@ from opencrab.domain.webhooks.webhook import (
 from opencrab.engine.runtime import Runtime
 
 MOST_WEBHOOKS = 100
-_HOUR = 3_600
+HOUR = 3_600
 MOST_HOURS = 168
-_MOST_PREVIOUS = 4
+MOST_PREVIOUS = 4
 
 _PUBLIC_PLACE = re.compile(
     r"https://(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*\.?(?::443)?(?:[/?#].*)?", re.IGNORECASE
@@ -84,7 +84,8 @@ def add_webhook(runtime: Runtime, new: NewWebhook, by: str) -> WebhookWithSecret
     Raises NotFound (agent), Conflict (a webhook of this name, a retired agent), Invalid (an
     authority that no webhook has, an address to which nothing is sent), and NoRoom.
     """
-    _require_public_place(new.reply_to)
+    if new.reply_to.startswith("https:"):
+        require_public_webhook_address(new.reply_to, "reply_to")
     if new.authority not in WEBHOOK_AUTHORITIES:
         raise Invalid(
             f"a webhook cannot have the authority {new.authority.value!r}",
@@ -100,7 +101,9 @@ def add_webhook(runtime: Runtime, new: NewWebhook, by: str) -> WebhookWithSecret
     webhook = Webhook(
         **fields,
         secrets=(_stored_secret(new.scheme, secret),),
-        reply_secret=_new_signing_secret(runtime) if new.reply_to.startswith("https:") else "",
+        reply_secret=new_webhook_signing_secret(runtime)
+        if new.reply_to.startswith("https:")
+        else "",
         created_by=by,
         created_at=runtime.clock.now(),
     )
@@ -115,12 +118,12 @@ def add_webhook(runtime: Runtime, new: NewWebhook, by: str) -> WebhookWithSecret
     return WebhookWithSecret(new.name, webhook, secret)
 
 
-def _require_public_place(reply_to: str) -> None:
-    """Raise Invalid for an address at which no answer could ever arrive."""
-    if reply_to.startswith("https:") and not _PUBLIC_PLACE.fullmatch(reply_to):
+def require_public_webhook_address(url: str, field: str) -> None:
+    """Raise Invalid for an address at which nothing could ever arrive."""
+    if not _PUBLIC_PLACE.fullmatch(url):
         raise Invalid(
-            "answers are posted to names on the public internet only",
-            field="reply_to",
+            "answers and events are posted to names on the public internet only",
+            field=field,
             cure="use https://NAME/PATH, without a number for a name, a user name and a port",
         )
 
@@ -130,12 +133,7 @@ def rotate_webhook_secret(runtime: Runtime, name: str, *, hours: int) -> Webhook
 
     Raises NotFound, Invalid for the hours, and Changed.
     """
-    if not 0 <= hours <= MOST_HOURS:
-        raise Invalid(
-            f"an earlier secret cannot count for {hours} hours",
-            field="hours",
-            cure=f"choose 0 to {MOST_HOURS}",
-        )
+    require_hours_of_webhook_secret(hours)
     fact = runtime.home.facts.get(WEBHOOKS, WEBHOOK, name)
     if fact is None:
         raise no_such_webhook(name)
@@ -146,11 +144,21 @@ def rotate_webhook_secret(runtime: Runtime, name: str, *, hours: int) -> Webhook
     still = webhook.previous if now < webhook.previous_until else ()
     rotated = webhook.replaced(
         secrets=(_stored_secret(webhook.scheme, secret),),
-        previous=(*webhook.secrets, *still)[:_MOST_PREVIOUS] if hours else (),
-        previous_until=now + hours * _HOUR if hours else 0,
+        previous=(*webhook.secrets, *still)[:MOST_PREVIOUS] if hours else (),
+        previous_until=now + hours * HOUR if hours else 0,
     )
     runtime.home.facts.commit(fact.with_body(rotated))
     return WebhookWithSecret(name, rotated, secret)
+
+
+def require_hours_of_webhook_secret(hours: int) -> None:
+    """Raise Invalid for a time for which no earlier secret counts."""
+    if not 0 <= hours <= MOST_HOURS:
+        raise Invalid(
+            f"an earlier secret cannot count for {hours} hours",
+            field="hours",
+            cure=f"choose 0 to {MOST_HOURS}",
+        )
 
 
 def remove_webhook(runtime: Runtime, name: str) -> None:
@@ -170,10 +178,10 @@ def _new_secret(runtime: Runtime, scheme: WebhookScheme) -> str:
     """Make a secret in the form that the scheme's senders take: 32 bytes of randomness."""
     if scheme is not WebhookScheme.STANDARD:
         return runtime.clock.secret()
-    return _new_signing_secret(runtime)
+    return new_webhook_signing_secret(runtime)
 
 
-def _new_signing_secret(runtime: Runtime) -> str:
+def new_webhook_signing_secret(runtime: Runtime) -> str:
     """Make a secret as Standard Webhooks writes it."""
     digest = hashlib.sha256(runtime.clock.secret().encode()).digest()
     return f"whsec_{base64.b64encode(digest).decode()}"

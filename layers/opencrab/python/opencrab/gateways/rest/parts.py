@@ -239,6 +239,12 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/webhooks/{name}/rotate",
         "/api/webhooks/{name}/test",
     ),
+    "webhooks.subscriptions": (
+        "/api/webhook-events",
+        "/api/webhook-events/{name}",
+        "/api/webhook-events/{name}/rotate",
+        "/api/webhook-events/{name}/test",
+    ),
     "webhooks.door": (
         "/webhooks/{name}",
         "/channels/{kind}",

@@ -252,6 +252,11 @@ _TREE = (
             CommandNode("test", runs="webhooks.webhooks:try_webhook"),
             CommandNode("rotate", runs="webhooks.webhooks:rotate_webhook"),
             CommandNode("remove", runs="webhooks.webhooks:remove_webhook"),
+            CommandNode(
+                "events",
+                "Post events of agents to other programs.",
+                table="webhooks.events:COMMANDS",
+            ),
         ),
         section=_AGENTS,
     ),
