@@ -131,6 +131,7 @@ ROUTES = {
     "DELETE /webhooks/{name}": "owner",
     "POST /webhooks/{name}/rotate": "owner",
     "POST /webhooks/{name}/test": "owner",
+    "GET /actions": "owner",
     "GET /mcp/servers": "owner",
     "DELETE /mcp/servers/{server}": "owner",
     "GET /mcp/servers/{server}/tools": "owner",
