@@ -6,6 +6,8 @@ import sys
 import pytest
 
 from opencrab.actions.custom import CallContext, action
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.testing import agent_house, call
 
 sent = list[str]()
@@ -30,6 +32,16 @@ def test_a_turn_is_told_with_what_was_said_done_and_asked(language: str) -> None
         plain = house.say("Thanks", "You are welcome.")
         assert (plain.said, plain.calls, plain.approvals) == (("You are welcome.",), (), 0)
     assert sent == ["赤"]
+
+
+def test_its_prompt_describes_the_actions_beside_those_of_the_core() -> None:
+    with agent_house(send_flare) as house:
+        routing, mind = house.runtime.models.routing, AgentState()
+        actions = house.runtime.actions
+        told = actions.schemas(house.agent, routing, Authority.OWNER, mind)
+        assert "send_flare" in {each.name for each in told}
+        strange = actions.schemas(house.agent, routing, Authority.PUBLIC, mind)
+        assert "send_flare" not in {each.name for each in strange}
 
 
 def test_what_is_no_action_is_named() -> None:

@@ -12,11 +12,13 @@ import pytest
 from opencrab.actions.custom import ActionFailed, CallContext, OutcomeUnknown, action
 from opencrab.actions.custom import call as custom_call
 from opencrab.actions.custom.call import MOST_HANGING, RESULT_BYTES, run_bounded
+from opencrab.domain.errors import Changed
 from opencrab.testing import AgentHouse, HouseCall, agent_house, call
 
 TOKEN = "tok-5Zq"
 RELEASE = threading.Event()
-Kind = Literal["key", "fails", "unknown", "breaks", "exits", "hangs"]
+Kind = Literal["key", "fails", "unknown", "breaks", "ours", "exits", "hangs"]
+done = list[str]()
 ODD: dict[str, Any] = {
     "text": "海",
     "list": (1, {"二"}),
@@ -41,6 +43,9 @@ def _do(kind: Kind, context: CallContext) -> dict[str, str]:
             raise OutcomeUnknown("no answer from the shop")
         case "breaks":
             raise ValueError(f"bad token {context.setting('token')}")
+        case "ours":
+            done.append(context.key)
+            raise Changed("an error of OpenCrab, which its engine would repeat the call for")
         case "exits":
             raise SystemExit(TOKEN)
         case "hangs":
@@ -106,18 +111,21 @@ def test_a_call_is_told_its_key_and_its_settings(house: AgentHouse) -> None:
         ("unknown", "outcome unknown: no answer from the shop"),
         ("breaks", f"outcome unknown: NAME raised ValueError at {__file__.rpartition('/')[2]}:"),
         ("exits", "outcome unknown: NAME raised SystemExit at"),
+        ("ours", "outcome unknown: NAME raised Changed at"),
         ("hangs", "outcome unknown: NAME: it did not end within 0.2 seconds"),
     ],
 )
 def test_what_may_have_been_done_is_told_as_unknown(
     house: AgentHouse, name: str, kind: str, said: str
 ) -> None:
+    done.clear()
     made = called(house, name, kind=kind)
+    assert len(done) == (kind == "ours"), "and it is not made again"
     assert made.state == "unknown"
     assert said.replace("NAME", name) in made.error
 
 
-@pytest.mark.parametrize("kind", ["unknown", "breaks", "exits", "hangs"])
+@pytest.mark.parametrize("kind", ["unknown", "breaks", "ours", "exits", "hangs"])
 def test_what_only_reads_has_failed(house: AgentHouse, kind: str) -> None:
     made = called(house, "look", kind=kind)
     assert made.state == "failed"

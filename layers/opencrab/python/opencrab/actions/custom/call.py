@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import value_with_surrogates_joined
 from opencrab.ports.turn.action import ActionContext
@@ -126,8 +126,6 @@ class CustomCall:
             return self._unknown(_clean(str(error))[:_BEGINNING] or f"{self.name} cannot tell")
         except TimeoutError as error:
             return self._unknown(f"{self.name}: {error}")
-        except OpenCrabError:
-            raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever an author's code raises
             what = f"{type(error).__name__} {place_in_file(error, self.file)}"
             # Its words are left out: they may hold a key, or a page of a foreign server.

@@ -69,17 +69,17 @@ def _add_passages(found: FoundAgent, content: dict[str, Any], agent: dict[str, A
 
 def _add_messages(found: FoundAgent, messages: list[Any]) -> None:
     begun = False
-    speaks_by_tool = any(_spoken(each) for each in map(source_dict, messages))
+    speaks_by_tool = any(_words_by_tool(each) for each in map(source_dict, messages))
     for message in map(source_dict, messages):
         role = _SAID.get(source_string(message.get("role")))
         text = _text(message)
         if role == "user":
-            text = _unwrapped(text)
+            text = _words_of_user(text)
         elif role == "assistant" and speaks_by_tool and message.get("tool_calls"):
             # What stands beside a tool call of such an agent are its thoughts.
             if text.strip():
                 found.lose("thoughts", "not_supported")
-            text = _spoken(message)
+            text = _words_by_tool(message)
         if role is None or not text.strip():
             found.lose("messages of tools and system", "not_supported")
             continue
@@ -98,7 +98,7 @@ def _text(message: dict[str, Any]) -> str:
     ) or source_string(message.get("text"))
 
 
-def _unwrapped(text: str) -> str:
+def _words_of_user(text: str) -> str:
     """Return what a user said; "" for what the server itself sent as a user, such as a login."""
     if not text.lstrip().startswith("{"):
         return text
@@ -112,7 +112,7 @@ def _unwrapped(text: str) -> str:
     return "" if kind in _EVENTS else text
 
 
-def _spoken(message: dict[str, Any]) -> str:
+def _words_by_tool(message: dict[str, Any]) -> str:
     """Return what an agent said by the tool that speaks, "" if nothing."""
     said = list[str]()
     for call in map(source_dict, source_list(message.get("tool_calls"))):
