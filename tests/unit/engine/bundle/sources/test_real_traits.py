@@ -155,6 +155,13 @@ def test_a_section_sign_within_an_entry_of_hermes_divides_nothing() -> None:
         assert found.traits["User"] == "Taro"
 
 
+def test_a_copy_of_the_memories_of_hermes_at_the_top_is_not_taken_twice() -> None:
+    files = {"SOUL.md": "Be.", "MEMORY.md": "old", "memories/MEMORY.md": "new"}
+    found = read("hermes", files)
+    assert [told for told, _ in found.memories] == ["new"]
+    assert ("MEMORY.md", "not_supported") in lost(found)
+
+
 def test_notes_whose_names_are_one_here_are_all_taken() -> None:
     files = {
         "Tide.md": "1",

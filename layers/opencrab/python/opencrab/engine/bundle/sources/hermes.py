@@ -18,8 +18,8 @@ from opencrab.engine.bundle.sources.structured import (
 _BETWEEN = re.compile(r"^§[ \t]*$", re.MULTILINE)
 """A line between two entries; a § within a line is part of an entry."""
 
-_TOP = ("SOUL.md", "MEMORY.md", "USER.md")
-"""Files at the top; the memories of older homes, and of copies, lie there."""
+_TOP = ("MEMORY.md", "USER.md")
+"""Files that older homes, and copies of homes, have at the top; `memories` counts before them."""
 
 _CONFIGS = re.compile(r"(^|/)(config\.ya?ml.*|\.env.*|auth\.json|.*\.lock)$")
 _SESSION = re.compile(r"(^|/)sessions/session_[^/]+\.json$")
@@ -44,7 +44,9 @@ def read_hermes_home(files: SourceFiles, language: Language) -> FoundAgent:
 def _add(found: FoundAgent, files: SourceFiles, name: str) -> None:
     if _CONFIGS.search(name):
         found.lose(name, "configuration")
-    elif name in _TOP or name.startswith("memories/"):
+    elif name in _TOP and f"memories/{name}" in files.names():
+        found.lose(name, "not_supported")
+    elif name == "SOUL.md" or name in _TOP or name.startswith("memories/"):
         _add_texts(found, files, name)
     elif name.startswith("skills/"):
         # What lies beside a skill is noted with it.
