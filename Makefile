@@ -130,8 +130,9 @@ bench-web: .venv/.dev ## Measure the dashboard in Chromium
 	@$(BIN)/python -m tests.bench.dashboard $(ARGS)
 
 # Needs neither docker nor an AWS account. layers/dependencies/Makefile says what it fetches.
-build: .venv-sam/.ready ## Build the functions and layers for AWS
-	@SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam build $(ARGS)
+# ACTIONS is a folder of custom actions, which goes into the layer (docs/how-to/write-an-action.md).
+build: .venv-sam/.ready ## Build the functions and layers for AWS (ACTIONS=folder)
+	@SAM_CLI_TELEMETRY=0 ACTIONS="$(abspath $(ACTIONS))" .venv-sam/bin/sam build $(ARGS)
 
 # Needs no network and no AWS account. docs/design/template-rules.md lists the rules.
 validate: .venv/.dev .venv-template/.ready ## Check the templates, before and after the transform

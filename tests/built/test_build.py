@@ -32,6 +32,15 @@ PUBLIC_KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 every_layer = pytest.mark.parametrize("layer", LAYERS)
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda path: path.name)
 
+OWN_ACTION = """
+from opencrab.actions.custom import action
+
+@action(impact="read", effect="pure")
+def ticket_status(number: int) -> str:
+    \"\"\"Look up a ticket.\"\"\"
+    return "open"
+"""
+
 IMPORTING = """
 import json, sys
 import handler
@@ -52,9 +61,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """The checkout, built once; for arm64, whatever the environment asks for."""
     if not SAM.is_file():
         pytest.skip("there is no .venv-sam: `make build` makes it")
-    folder = tmp_path_factory.mktemp("build")
+    folder, actions = tmp_path_factory.mktemp("build"), tmp_path_factory.mktemp("actions")
+    write_custom_actions(actions)
     run = subprocess.run(
-        [*PLAINLY, SAM, "build", "--build-dir", folder],
+        [*PLAINLY, f"ACTIONS={actions}", SAM, "build", "--build-dir", folder],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -63,6 +73,42 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     )
     assert run.returncode == 0, run.stderr
     return Built(folder, run.stdout + run.stderr)
+
+
+def write_custom_actions(folder: Path) -> None:
+    """A folder of custom actions as an author has it, with a hidden file and a cache."""
+    for name, text in {"tickets.py": OWN_ACTION, "desk/__init__.py": "", ".env": "TOKEN=1"}.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__" / "tickets.cpython-311.pyc").write_bytes(b"old")
+
+
+def test_custom_actions_lie_in_the_layer_compiled_and_nothing_hidden(built: Built) -> None:
+    layer = built.folder / "OpencrabLayer" / "custom_actions"
+    found = {name for name in _files(layer) if not name.endswith(".pyc")}
+    assert found == {"tickets.py", "desk/__init__.py"}
+    assert not list(stale_bytecode(layer))
+    if built.compiled:
+        assert not list(uncompiled(layer))
+
+
+def test_the_worker_of_the_built_layer_loads_custom_actions_by_their_setting(
+    built: Built, tmp_path: Path
+) -> None:
+    layer = built.folder / "OpencrabLayer" / "python"
+    program = "import handler, json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    worker = ROOT / "functions" / "agent_turn"
+    named = {"OPENCRAB_ACTIONS__MODULES": "tickets"}
+    loaded = {
+        bool(more): {
+            name.partition(".")[2] for name in _modules(layer, worker, tmp_path, program, more)
+        }
+        for more in ({}, named)
+    }
+    assert "tickets" in loaded[True]
+    assert not {"tickets", "actions.custom.call"} & loaded[False]
 
 
 def test_the_package_lies_where_lambda_looks_for_it(built: Built) -> None:
@@ -154,14 +200,21 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def _loaded_by(function: Path, folder: Path) -> set[str]:
     """The packages that a fresh interpreter has loaded when a function is ready."""
+    return set(_modules(function, function, folder, IMPORTING, {}))
+
+
+def _modules(
+    before: Path, function: Path, folder: Path, program: str, more: dict[str, str]
+) -> list[str]:
+    """What a program says of a function's modules; those of the folder `before` come first."""
     kinds = ("TURNS", "DELIVERIES", "COMPACTIONS", "INTERACTIONS", "BEATS", "NIGHTS")
     queues = [f"{kind}_{end}" for kind in kinds for end in ("QUEUE", "DEAD_QUEUE")]
     run = subprocess.run(
-        [sys.executable, "-c", IMPORTING],
+        [sys.executable, "-c", program],
         cwd=folder,
         env={
             "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": str(function),
+            "PYTHONPATH": f"{before}:{function}",
             "AWS_DEFAULT_REGION": "eu-central-1",
             "AWS_ACCESS_KEY_ID": "made-up",
             "AWS_SECRET_ACCESS_KEY": "made-up",
@@ -173,6 +226,7 @@ def _loaded_by(function: Path, folder: Path) -> set[str]:
             "OPENCRAB_AWS__WEBSOCKET_ENDPOINT": ELSEWHERE,
             "OPENCRAB_AWS__SECRETS": "ssm:/opencrab/test/",
             **{f"OPENCRAB_AWS__{queue}": f"{ELSEWHERE}/{queue}.fifo" for queue in queues},
+            **more,
         },
         capture_output=True,
         text=True,
@@ -180,4 +234,5 @@ def _loaded_by(function: Path, folder: Path) -> set[str]:
         timeout=60,
     )
     assert run.returncode == 0, run.stderr
-    return set(json.loads(run.stdout.splitlines()[-1]))
+    found: list[str] = json.loads(run.stdout.splitlines()[-1])
+    return found

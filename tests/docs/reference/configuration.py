@@ -29,12 +29,12 @@ def settings() -> dict[str, Any]:
 
 
 def unset_settings() -> list[str]:
-    """Every setting that ships without a value: of uses of models, and of MCP servers."""
+    """Every setting that ships without a value: of uses, MCP servers, and custom actions."""
     known = settings()
     return [
         name
         for name in RULES
-        if name.startswith(("llm.uses.", "mcp.servers.")) and name not in known
+        if name.startswith(("llm.uses.", "mcp.servers.", "actions.values.")) and name not in known
     ]
 
 

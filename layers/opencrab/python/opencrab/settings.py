@@ -26,7 +26,7 @@ from opencrab.domain.errors import Invalid
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PROVIDERS = "llm.providers."
-_MAY_BE_ABSENT = (_PROVIDERS, "gateway.", "web.", "mcp.servers.", "telemetry.")
+_MAY_BE_ABSENT = (_PROVIDERS, "gateway.", "web.", "mcp.servers.", "telemetry.", "actions.values.")
 """Sections whose subsections may lack a variable; the subsection is then disabled and reported."""
 
 _VENDOR_VARIABLES = frozenset(

@@ -64,6 +64,7 @@ class McpRegistry(Registry):
         client: Speaks with them.
         facts: Where the trusted tools are stored.
         prompt_bytes: The most bytes of schemas in a prompt; `find_actions` shows the others.
+        described: Names of actions of the groups that are part of every prompt.
     """
 
     def __init__(
@@ -76,8 +77,9 @@ class McpRegistry(Registry):
         client: McpClient,
         facts: Documents,
         prompt_bytes: int,
+        described: Iterable[str] = (),
     ) -> None:
-        super().__init__(groups, skills, absent)
+        super().__init__(groups, skills, absent, described=described)
         self._servers = {server.name: server for server in servers if not server.problem}
         self._client = client
         self._facts = facts

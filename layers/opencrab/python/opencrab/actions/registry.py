@@ -155,6 +155,8 @@ CORE = frozenset(
 )
 """Actions that are part of every prompt."""
 
+_OWN = frozenset({Authority.OWNER, Authority.SELF})
+
 
 class Registry:
     """The actions of some groups, found by name and described in any language.
@@ -163,6 +165,7 @@ class Registry:
         groups: Every group.
         skills: The standard skills; those that an agent has enabled unlock their actions.
         absent: Names of actions that this installation cannot offer, as it is configured.
+        described: Names of actions that are part of every prompt, beside those of `CORE`.
     """
 
     def __init__(
@@ -170,11 +173,14 @@ class Registry:
         groups: Iterable[Group],
         skills: StandardSkills | None = None,
         absent: Iterable[str] = (),
+        *,
+        described: Iterable[str] = (),
     ) -> None:
         self._groups: dict[str, Group] = {}
         self._schemas: dict[tuple[str, ...], tuple[ActionSchema, ...]] = {}
         self._skills = skills
         self._absent = frozenset(absent)
+        self._described = CORE.union(described)
         for group in groups:
             for name in group.names():
                 if name in self._groups:
@@ -194,6 +200,9 @@ class Registry:
             return None
         return next(each for each in self._groups[name].actions if each.name == name)
 
+    def all(self) -> tuple[Action, ...]:
+        return self._sorted
+
     def allowed(self, agent: Agent, routing: Routing, authority: Authority) -> tuple[Action, ...]:
         return _allowed_actions(self._sorted, agent, routing, authority)
 
@@ -204,7 +213,7 @@ class Registry:
         if self._skills is None:
             told = self._sorted
         else:
-            told = self._named(CORE | _enabled_skill_actions(self._skills, mind))
+            told = self._named(self._described | _enabled_skill_actions(self._skills, mind))
         allowed = _allowed_actions(told, agent, routing, authority)
         key = (language, *(action.name for action in allowed))
         if key not in self._schemas:
@@ -220,6 +229,7 @@ def _allowed_actions(
         for action in actions
         if action.offered(agent, routing)
         and authority_permits(authority, action.impact, for_peers=action.for_peers)
+        and (not action.owner_only or authority in _OWN)
     )
 
 

@@ -1,7 +1,8 @@
 """The actions, skills, search and web access of this installation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opencrab import settings
@@ -41,20 +42,30 @@ def configured_actions(
     load: "Callable[..., Settings] | None" = None,
     secrets: Secrets | None = None,
     is_local: bool = False,
+    files: Iterable[Path] = (),
 ) -> ActionParts:
     """Build the registry of actions, without those that the settings do not configure.
 
     `facts` has the trusted tools of MCP servers, `load` reads their settings again with `secrets`,
-    and commands may be such servers if it `is_local`.
+    and commands may be such servers if it `is_local`. Custom actions lie beside the `files`.
     """
     web, web_search, absent = configured_web_access(configured, carrier)
     skills = FileSkills(settings.skills_folder_setting())
-    actions, mcp = Registry(GROUPS, skills, absent), None
+    groups, described = GROUPS, tuple[str, ...]()
+    if configured.get("actions.modules"):
+        from opencrab.bootstrap.custom_actions import groups_with_custom_actions
+
+        groups, described = groups_with_custom_actions(
+            configured, files, load, secrets, is_local=is_local
+        )
+    actions, mcp = Registry(groups, skills, absent, described=described), None
     if any(name.startswith("mcp.servers.") for name in configured.values):
         from opencrab.bootstrap.mcp import configured_mcp_link, registry_with_mcp_tools
 
         mcp = configured_mcp_link(configured, load, secrets, is_local=is_local)
-        actions = registry_with_mcp_tools(configured, skills, absent, mcp, facts)
+        actions = registry_with_mcp_tools(
+            configured, mcp, facts, groups=groups, skills=skills, absent=absent, described=described
+        )
     return ActionParts(
         actions=actions,
         search=search,

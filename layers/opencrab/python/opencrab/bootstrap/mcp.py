@@ -2,14 +2,14 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
-    from opencrab.actions.registry import Registry
+    from opencrab.actions.registry import Group, Registry
     from opencrab.adapters.mcp.connections import McpConnection, McpConnections
     from opencrab.domain.mcp.server import McpServer
     from opencrab.ports.access.secrets import Secrets
@@ -134,23 +134,26 @@ def configured_mcp_link(
 
 def registry_with_mcp_tools(
     configured: "Settings",
-    skills: "StandardSkills",
-    absent: frozenset[str],
     link: "McpLink",
     facts: "Documents",
+    *,
+    groups: "Iterable[Group]",
+    skills: "StandardSkills",
+    absent: frozenset[str],
+    described: "Iterable[str]" = (),
 ) -> "Registry":
-    """Return the registry of all actions and of the trusted tools, which `facts` has."""
-    from opencrab.actions import GROUPS
+    """Return the registry of groups of actions and of the trusted tools, which `facts` has."""
     from opencrab.actions.mcp import McpRegistry
 
     return McpRegistry(
-        GROUPS,
+        groups,
         skills,
         absent,
         servers=link.servers,
         client=link.client,
         facts=facts,
         prompt_bytes=int(configured.get("mcp.prompt_bytes")),
+        described=described,
     )
 
 

@@ -112,12 +112,19 @@ def test_a_vault_keeps_its_notes_and_leaves_out_settings() -> None:
             "img/a.png": b"\x89PNG\xff",
             ".obsidian/plugins/x/main.js": "alert(1)",
             "bad:name?.md": "x",
+            "a//b.md": "x",
         },
     )
-    assert sorted(found.files) == ["vault/img/a.png", "vault/日記/2026-02-01.md", "vault/薔薇.md"]
+    assert sorted(found.files) == [
+        "vault/bad-name-.md",
+        "vault/img/a.png",
+        "vault/日記/2026-02-01.md",
+        "vault/薔薇.md",
+    ]
     assert secret().encode() not in found.files["vault/薔薇.md"]
     assert (".obsidian", "not_supported") in lost(found)
-    assert any(why == "path" for _, why in lost(found))
+    assert ("vault/bad:name?.md", "renamed") in lost(found)
+    assert ("vault/a//b.md", "path") in lost(found)
 
 
 @pytest.mark.parametrize("source", ["letta", "hermes", "obsidian"])

@@ -155,7 +155,7 @@ def _runtime(
     from opencrab.domain.turn.crash import CrashRule
     from opencrab.engine.runtime import Runtime
 
-    clock, data = SystemClock(), local.places.data
+    clock, data, own = SystemClock(), local.places.data, local.places.files
     quota = int(configured.get("agent.max_workspace_size_mb")) * 1024 * 1024
     files = AttachedFiles(data, quota_bytes=quota)
     rules = configured_engine_rules(configured)
@@ -178,7 +178,7 @@ def _runtime(
         world=local_world_link(secrets, home.facts, clock),
         consequences=configured_consequences(configured, local.load, secrets, background=True),
         jobs=JOBS,
-        **vars(actions(configured, search, network.transport, home.facts)),
+        **vars(actions(configured, search, network.transport, home.facts, files=own)),
         **configured_channels(configured, secrets, clock, home.facts, load=local.load),
     )
 

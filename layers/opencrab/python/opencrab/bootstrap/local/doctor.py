@@ -71,6 +71,10 @@ def check_local_settings_together(local: "LocalSettings") -> "Settings":
         from opencrab.bootstrap.mcp import configured_mcp_servers
 
         configured_mcp_servers(configured, is_local=True)
+    if modules := configured.get("actions.modules"):
+        from opencrab.bootstrap.custom_actions import custom_action_folders, load_custom_actions
+
+        load_custom_actions(map(str, modules), custom_action_folders(local.places.files))
     secrets = local_secret_store(local.places.data)
     configured_local_models(secrets, local.load)
     configured_consequences(configured, local.load, secrets, background=True)

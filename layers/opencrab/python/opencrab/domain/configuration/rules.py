@@ -18,6 +18,7 @@ _ADDRESS = {"pattern": r"(https?://\S+)?", "example": '"https://example.org/v1"'
 _IDS = {"pattern": r"[0-9]{15,21}", "example": '["175928847299117063"]'}
 _LINE_IDS = {"pattern": r"U[0-9a-f]{32}", "example": '["U4af4980629a1b2c3d4e5f60718293a4b"]'}
 _SLACK_IDS = {"pattern": r"[UW][A-Z0-9]{2,20}", "example": '["U061F7AUR"]'}
+_MODULE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 _MOST_USD = 1_000_000
 _LONGEST_CALL = 280
 _ALWAYS_ON = (True,)
@@ -181,6 +182,10 @@ _GATEWAYS: dict[str, SettingRule] = {
     "web.search.api_key": _SECRET,
     "web.search.base_url": _text(**_ADDRESS),
     "world.bus": _text(),
+    "actions.modules": _texts(pattern=_MODULE, example='["tickets"]'),
+    "actions.agents": _texts(),
+    "actions.prompt_bytes": _whole(0, 65_536),
+    "actions.values.*": SettingRule(SettingKind.SECRET, pattern=r"[^\x00]*"),
     "mcp.prompt_bytes": _whole(0, 65_536),
     "mcp.servers.*.command": _text(),
     "mcp.servers.*.args": _texts(),

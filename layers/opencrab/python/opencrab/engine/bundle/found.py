@@ -5,6 +5,7 @@ key or a password, which is not taken over.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
 from opencrab.domain.value import Language, value_with_surrogates_joined
-from opencrab.domain.workspace.path import workspace_path
+from opencrab.domain.workspace.path import workspace_path, workspace_path_collision_key
 from opencrab.engine.bundle.limits import BUNDLE_FILE_BYTES
 
 FOUND_MEMORIES = 4_000
@@ -28,8 +29,8 @@ _SECRET = re.compile(
     r"|\b(?:sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
     r"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}"
     r"|glpat-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{20,}|\d{8,10}:[A-Za-z0-9_-]{35})"
-    r"|(?i:(?<![A-Za-z0-9])(?:api[_-]?key|secret|token|password|passwd)[\"']?\s*[:=]\s*[\"']?"
-    r"[^\s\"']{12,})"
+    r"|(?i:(?<![A-Za-z0-9])(?:api[_ -]?key|secret|token|password|passwd|パスワード|密码)[\"'`*]*\s*"
+    r"[:=：]\s*[\"'`*]*\s*[\"'`]?[^\s\"'`*]{12,})"
 )
 _SECRET_FILES = re.compile(
     r"(^|/)(\.env(\..*)?|credentials.*|auth-profiles\.json|auth\.json|.*\.(pem|key|p12|pfx)"
@@ -94,6 +95,7 @@ class FoundAgent:
     files: dict[str, bytes] = field(default_factory=dict)
     sessions: list[dict[str, Any]] = field(default_factory=list)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _keys: set[str] = field(default_factory=set, repr=False)
 
     def lose(self, what: str, why: str, count: int = 1) -> None:
         """Note that something is not taken over."""
@@ -125,17 +127,22 @@ class FoundAgent:
         if not text:
             return
         if len(text) > _TRAIT:
-            self.lose(where, "cut")
+            self.keep_whole(where, text)
         self.traits[label] = text[:_TRAIT]
+
+    def keep_whole(self, what: str, text: str) -> None:
+        """Keep a text in a file, of which the persona has only the beginning."""
+        name = _NO_FILE_NAME.sub("-", what.removesuffix(".md")) or "persona"
+        self.add_file(f"imported/{self.source}/whole-{name}.md", text.encode(errors="replace"))
+        self.lose(what, "cut_to_file")
 
     def add_file(self, path: str, content: bytes) -> None:
         """Add a workspace file; text is cleaned, and what has no valid path is noted as lost."""
         if _SECRET_FILES.search(path):
             self.lose(path, "secret")
             return
-        try:
-            path = workspace_path(path)
-        except Invalid:
+        named = self._free_path(path)
+        if not named:
             self.lose(path, "path")
             return
         if len(content) > BUNDLE_FILE_BYTES:
@@ -143,7 +150,27 @@ class FoundAgent:
             return
         with suppress(UnicodeDecodeError):
             content = self.clean(content.decode("utf-8"), path).encode()
-        self.files[path] = content
+        if named != unicodedata.normalize("NFC", path):
+            self.lose(path, "renamed")
+        self.files[named] = content
+
+    def _free_path(self, path: str) -> str:
+        """Return a path for a file that no other has, also where letters' case is one; or ""."""
+        try:
+            path = workspace_path(path)
+        except Invalid:
+            with suppress(Invalid):
+                return self._free_path(workspace_path(_repaired_path(path)))
+            return ""
+        stem, dot, suffix = path.rpartition(".")
+        if not dot or "/" in suffix:
+            stem, dot, suffix = path, "", ""
+        number, free = 1, path
+        while workspace_path_collision_key(free) in self._keys:
+            number += 1
+            free = f"{stem}-{number}{dot}{suffix}"
+        self._keys.add(workspace_path_collision_key(free))
+        return free
 
     def add_session(self, session_id: str, title: str) -> None:
         """Begin a conversation; lines that are added after it are its lines."""
@@ -161,11 +188,33 @@ class FoundAgent:
 
 
 _TRAIT = 4_000
+_NO_FILE_NAME = re.compile(r"[^\w.-]+")
+_NO_PATH = re.compile(r'[<>:"|?*\\\x00-\x1f]')
 _LINE = 40_000
 """The characters of one row of a conversation, of six bytes at most: what is longer is several."""
 
 _FRONT = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
+_RULE = re.compile(r"\s*([-*_])(\s*\1){2,}\s*")
+_FENCE = re.compile(r"\s*(```|~~~)(?!.*\1)")
 _ENTRY = re.compile(r"\s*([-*+]|\d+[.)])\s+")
+
+
+def _repaired_path(path: str) -> str:
+    """Return a path without what no path of ours has, such as the ? of a note's title.
+
+    One that leads elsewhere, as the names in an archive may, stays as it is.
+    """
+    parts = path.split("/")
+    if {"", ".", ".."} & set(parts):
+        return path
+    *folders, name = (_NO_PATH.sub("-", part).rstrip(" .") or "-" for part in parts)
+    repaired = "/".join((*folders, name))
+    try:
+        return workspace_path(repaired)
+    except Invalid:
+        # The name of a device, as con.md, is none with a sign more.
+        stem, dot, suffix = name.partition(".")
+        return "/".join((*folders, f"{stem}-{dot}{suffix}"))
 
 
 def clean_source_text(text: str) -> str:
@@ -206,11 +255,16 @@ def markdown_paragraphs(text: str) -> list[str]:
             parts.append(f"{heading}: {told}" if heading else told)
         lines.clear()
 
+    fenced = False
     for line in body.split("\n"):
-        if line.startswith("#"):
+        fenced ^= _FENCE.match(line) is not None
+        if fenced:
+            # A comment in code is no heading, and code with an empty line is one piece.
+            lines.append(line)
+        elif line.startswith("#"):
             end()
             heading = line.lstrip("#").strip()
-        elif not line.strip():
+        elif not line.strip() or _RULE.fullmatch(line):
             end()
         elif _ENTRY.match(line) and not line[:1].isspace():
             end()

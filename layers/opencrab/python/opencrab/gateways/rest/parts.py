@@ -184,6 +184,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/llm/providers/{name}",
         "/api/llm/providers/{name}/health",
     ),
+    "skills.actions": ("/api/actions",),
     "mcp.servers": (
         "/api/mcp/servers",
         "/api/mcp/servers/{server}",

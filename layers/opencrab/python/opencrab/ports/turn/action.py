@@ -168,9 +168,10 @@ class Action:
     and is bound to them. `prepare` and a run without it use `ActionContext.targets` and do not
     resolve again. `permit` returns a document if a standing policy of the owner lets an untainted
     turn make this call unasked: it is written with the call and uses the policy up. `for_peers` is
-    set for the few actions beyond speech and reading that turns of a peer may use. Arguments and
-    results are limited in bytes of JSON; larger results go to a workspace file if `spills`, else
-    the action limits its results itself.
+    set for the few actions beyond speech and reading that turns of a peer may use, `owner_only` for
+    those that only turns of the owner and the agent itself may; `origin` says where an action is
+    declared that is not of this package. Arguments and results are limited in bytes of JSON; larger
+    results go to a workspace file if `spills`, else the action limits its results itself.
     """
 
     name: str
@@ -190,6 +191,8 @@ class Action:
     change: ChangeOf | None = None
     permit: PermitOf | None = None
     for_peers: bool = False
+    owner_only: bool = False
+    origin: str = ""
     argument_bytes: int = ARGUMENT_BYTES
     result_bytes: int = RESULT_BYTES
     spills: bool = True
@@ -306,6 +309,9 @@ class Actions(Protocol):
 
     def find(self, name: str) -> Action | None:
         """Return the action of this name, or None."""
+
+    def all(self) -> tuple[Action, ...]:
+        """Return the actions of this installation, sorted by name; tools of servers are none."""
 
     def allowed(self, agent: Agent, routing: Routing, authority: Authority) -> tuple[Action, ...]:
         """Return all actions that turns of this authority may use, sorted by name."""

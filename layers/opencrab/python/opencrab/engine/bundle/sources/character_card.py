@@ -24,6 +24,13 @@ _CHUNK_BYTES = 16 << 20
 _KEYS = ("ccv3", "chara")
 _PROMPTS = ("system_prompt", "post_history_instructions")
 _GREETINGS = ("first_mes", "alternate_greetings", "group_only_greetings")
+_PYGMALION = {
+    "char_name": "name",
+    "char_persona": "description",
+    "world_scenario": "scenario",
+    "example_dialogue": "mes_example",
+    "char_greeting": "first_mes",
+}
 _TAKEN = {
     *("name", "description", "personality", "scenario", "mes_example", "character_book"),
     *("tags", "creator", "creator_notes", "character_version", "nickname", "spec", "spec_version"),
@@ -37,11 +44,11 @@ def read_character_card(files: SourceFiles, language: Language) -> FoundAgent:
 
     Texts that are instructions to a model are not taken over. Raises Invalid.
     """
-    (name,) = files.names()[:1] or ("",)
+    name = _card_file(files.names())
     content = files.read(name)
     text = _card_in_png(content) if content.startswith(_PNG) else content
     card = source_dict(source_json_of_text(text, name))
-    data = source_dict(card.get("data")) or card
+    data = _with_names_of_version_2(source_dict(card.get("data")) or card)
     try:
         drafted, cut = agent_from_character_card(_character_card(data), language)
     except ValidationError:
@@ -54,7 +61,7 @@ def read_character_card(files: SourceFiles, language: Language) -> FoundAgent:
     for label, trait in drafted.soul.custom_traits.items():
         found.add_trait(label, trait, label)
     for each in cut:
-        found.lose(each, "cut")
+        found.keep_whole(each, source_string(data.get(each)))
     _add_lorebook(found, data)
     _add_greetings(found, data)
     _note_losses(found, data)
@@ -63,12 +70,24 @@ def read_character_card(files: SourceFiles, language: Language) -> FoundAgent:
     return found
 
 
+def _card_file(names: tuple[str, ...]) -> str:
+    """Return the file with the card: in an archive (CHARX) it is `card.json` at the top."""
+    return "card.json" if "card.json" in names else (*names, "")[0]
+
+
 def _note_losses(found: FoundAgent, data: dict[str, Any]) -> None:
     for each, value in data.items():
         if each in _PROMPTS and source_string(value).strip():
             found.lose(each, "instructions")
         elif each not in _TAKEN and value not in (None, "", [], {}):
             found.lose(each, "not_supported")
+
+
+def _with_names_of_version_2(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a card whose texts have the usual names, not those of Pygmalion."""
+    if data.get("name") or not data.get("char_name"):
+        return data
+    return {_PYGMALION.get(key, key): value for key, value in data.items()}
 
 
 def _character_card(data: dict[str, Any]) -> CharacterCard:
@@ -80,7 +99,10 @@ def _add_lorebook(found: FoundAgent, data: dict[str, Any]) -> None:
     entries = source_dict(data.get("character_book")).get("entries")
     listed = list(entries.values()) if isinstance(entries, dict) else source_list(entries)
     for entry in map(source_dict, listed):
-        keys = ", ".join(filter(None, map(source_string, source_list(entry.get("keys")))))
+        # World books, which some programs embed as they are, say `key`; others one text.
+        given = entry.get("keys") or entry.get("key")
+        listed_keys = [given] if isinstance(given, str) else source_list(given)
+        keys = ", ".join(filter(None, map(source_string, listed_keys)))
         content = source_string(entry.get("content")).strip()
         if entry.get("enabled") is False or entry.get("disable") is True:
             found.lose("disabled entries of character_book", "not_supported")

@@ -17,6 +17,10 @@ from opencrab.engine.bundle.sources.structured import (
 )
 
 _CONVERSATIONS = re.compile(r"(^|/)conversations(-\d+)?\.json$")
+_THOUGHTS = ("thoughts", "reasoning_recap")
+_CITATION = re.compile(r"[ ]?\ue200[^\ue200\ue201]*\ue201")
+"""A mark that points to a search result, in characters that no font shows."""
+
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -108,13 +112,8 @@ def _shown_branch(mapping: dict[str, Any], last: str) -> list[dict[str, Any]]:
 def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None:
     role = source_string(source_dict(message.get("author")).get("role"))
     content = source_dict(message.get("content"))
-    if source_string(content.get("user_profile")) or source_string(
-        content.get("user_instructions")
-    ):
-        found.lose("custom instructions", "instructions")
-        return
-    if message.get("recipient") not in (None, "all"):
-        found.lose("tool calls", "not_supported")
+    if lost := _not_said(message, content):
+        found.lose(*lost)
         return
     texts = list[str]()
     for part in source_list(content.get("parts")):
@@ -128,4 +127,18 @@ def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None
         if text.strip():
             found.lose(f"messages of {role}", "not_supported")
         return
+    text = _CITATION.sub("", text)
     found.add_line(role or "?", text, source_time(message.get("create_time")), title)
+
+
+def _not_said(message: dict[str, Any], content: dict[str, Any]) -> tuple[str, str] | None:
+    """Return what a message is that nobody said, and why it is lost; None for words."""
+    if content.get("user_profile") or content.get("user_instructions"):
+        return "custom instructions", "instructions"
+    if message.get("recipient") not in (None, "all"):
+        return "tool calls", "not_supported"
+    if source_dict(message.get("metadata")).get("is_visually_hidden_from_conversation") is True:
+        return "hidden messages", "not_supported"
+    if content.get("content_type") in _THOUGHTS:
+        return "thoughts", "not_supported"
+    return None

@@ -21,6 +21,7 @@ from opencrab.engine.bundle.sources.structured import (
 _CONVERSATIONS = re.compile(r"(^|/)conversations\.json$")
 _MEMORIES = re.compile(r"(^|/)memories\.json$")
 _PROJECTS = re.compile(r"(^|/)projects(/[^/]+)?\.json$")
+_NOT_SAID = ("thinking", "tool_use", "tool_result")
 _NO_NAME = re.compile(r"[^\w.-]+")
 
 
@@ -47,7 +48,9 @@ def read_claude_export(files: SourceFiles, language: Language) -> FoundAgent:
 
 
 def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None:
-    blocks = map(source_dict, source_list(message.get("content")))
+    blocks = [*map(source_dict, source_list(message.get("content")))]
+    if other := sum(block.get("type") in _NOT_SAID for block in blocks):
+        found.lose("thoughts and tool calls", "not_supported", other)
     told = [source_string(block.get("text")) for block in blocks]
     text = "\n".join(filter(None, told)) or source_string(message.get("text"))
     speaker = {"human": "user"}.get(source_string(message.get("sender")).casefold(), "assistant")

@@ -15,7 +15,12 @@ from opencrab.engine.bundle.sources.structured import (
     source_time,
 )
 
-_BETWEEN = "§"
+_BETWEEN = re.compile(r"^§[ \t]*$", re.MULTILINE)
+"""A line between two entries; a § within a line is part of an entry."""
+
+_TOP = ("MEMORY.md", "USER.md")
+"""Files that older homes, and copies of homes, have at the top; `memories` counts before them."""
+
 _CONFIGS = re.compile(r"(^|/)(config\.ya?ml.*|\.env.*|auth\.json|.*\.lock)$")
 _SESSION = re.compile(r"(^|/)sessions/session_[^/]+\.json$")
 _MINUTES = re.compile(r"(?:every\s+)?(\d+)\s*([mhd])")
@@ -39,7 +44,9 @@ def read_hermes_home(files: SourceFiles, language: Language) -> FoundAgent:
 def _add(found: FoundAgent, files: SourceFiles, name: str) -> None:
     if _CONFIGS.search(name):
         found.lose(name, "configuration")
-    elif name == "SOUL.md" or name.startswith("memories/"):
+    elif name in _TOP and f"memories/{name}" in files.names():
+        found.lose(name, "not_supported")
+    elif name == "SOUL.md" or name in _TOP or name.startswith("memories/"):
         _add_texts(found, files, name)
     elif name.startswith("skills/"):
         # What lies beside a skill is noted with it.
@@ -58,10 +65,10 @@ def _add_texts(found: FoundAgent, files: SourceFiles, name: str) -> None:
     if name == "SOUL.md":
         found.add_trait("Soul", text, name)
         found.name = name_in_source(text) or found.name
-    elif name == "memories/USER.md":
-        found.add_trait("User", text.replace(_BETWEEN, "\n"), name)
+    elif name.rpartition("/")[2] == "USER.md":
+        found.add_trait("User", _BETWEEN.sub("", text), name)
     elif name.endswith(".md"):
-        for entry in text.split(_BETWEEN):
+        for entry in _BETWEEN.split(text):
             found.add_memory(entry, name)
     else:
         found.lose(name, "not_supported")

@@ -1,5 +1,6 @@
 """Letta's agent file (`.af`): memory blocks, archival passages and messages; no tools, no keys."""
 
+import json
 from typing import Any
 
 from opencrab.domain.errors import Invalid
@@ -16,6 +17,7 @@ from opencrab.engine.bundle.sources.structured import (
 _PERSONA = {"persona": "Persona", "human": "Human"}
 _SECRETS = ("tool_exec_environment_variables", "agent_secrets", "secrets")
 _SAID = {"user": "user", "assistant": "assistant"}
+_EVENTS = frozenset({"heartbeat", "login", "system_alert"})
 
 
 def read_letta_agent_file(files: SourceFiles, language: Language) -> FoundAgent:
@@ -67,14 +69,17 @@ def _add_passages(found: FoundAgent, content: dict[str, Any], agent: dict[str, A
 
 def _add_messages(found: FoundAgent, messages: list[Any]) -> None:
     begun = False
+    speaks_by_tool = any(_words_by_tool(each) for each in map(source_dict, messages))
     for message in map(source_dict, messages):
         role = _SAID.get(source_string(message.get("role")))
-        content = message.get("content")
-        parts = [content] if isinstance(content, str) else source_list(content)
-        text = "\n".join(
-            part if isinstance(part, str) else source_string(source_dict(part).get("text"))
-            for part in parts
-        ) or source_string(message.get("text"))
+        text = _text(message)
+        if role == "user":
+            text = _words_of_user(text)
+        elif role == "assistant" and speaks_by_tool and message.get("tool_calls"):
+            # What stands beside a tool call of such an agent are its thoughts.
+            if text.strip():
+                found.lose("thoughts", "not_supported")
+            text = _words_by_tool(message)
         if role is None or not text.strip():
             found.lose("messages of tools and system", "not_supported")
             continue
@@ -82,6 +87,45 @@ def _add_messages(found: FoundAgent, messages: list[Any]) -> None:
             begun = True
             found.add_session("letta", found.name)
         found.add_line(role, text, source_time(message.get("created_at")), "messages")
+
+
+def _text(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    parts = [content] if isinstance(content, str) else source_list(content)
+    return "\n".join(
+        part if isinstance(part, str) else source_string(source_dict(part).get("text"))
+        for part in parts
+    ) or source_string(message.get("text"))
+
+
+def _words_of_user(text: str) -> str:
+    """Return what a user said; "" for what the server itself sent as a user, such as a login."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        told = source_dict(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
+    kind = source_string(told.get("type"))
+    if kind == "user_message":
+        return source_string(told.get("message"))
+    return "" if kind in _EVENTS else text
+
+
+def _words_by_tool(message: dict[str, Any]) -> str:
+    """Return what an agent said by the tool that speaks, "" if nothing."""
+    said = list[str]()
+    for call in map(source_dict, source_list(message.get("tool_calls"))):
+        function = source_dict(call.get("function"))
+        if function.get("name") != "send_message":
+            continue
+        given = function.get("arguments")
+        try:
+            arguments = json.loads(given) if isinstance(given, str) else given
+        except (ValueError, RecursionError):
+            continue
+        said.append(source_string(source_dict(arguments).get("message")))
+    return "\n".join(filter(None, said))
 
 
 def _note_losses(found: FoundAgent, content: dict[str, Any], agent: dict[str, Any]) -> None:

@@ -14,7 +14,8 @@ from opencrab.engine.bundle.found import (
 
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _NAME_LINE = re.compile(
-    r"^\s*[-*]?\s*\**\s*(?:name|名前)\s*:?\**\s*[:：]?\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE
+    r"^\s*[-*]?\s*\**\s*(?:name|名前|名字|姓名|名称|이름)\s*:?\**\s*[:：]?\s*(.+?)\s*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 

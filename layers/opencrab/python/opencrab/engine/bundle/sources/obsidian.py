@@ -6,7 +6,9 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.engine.bundle.found import FoundAgent, SourceFiles
 
-_SKIPPED = re.compile(r"(^|/)(\.obsidian|\.trash|\.git)/|(^|/)\.DS_Store$")
+_SKIPPED = re.compile(r"(^|/)\.[^/]")
+"""Hidden files and folders: settings, the bin, and what plugins keep beside the notes."""
+
 VAULT = "vault"
 
 

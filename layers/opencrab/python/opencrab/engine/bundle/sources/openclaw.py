@@ -26,7 +26,9 @@ _INSTRUCTIONS = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md", "BOOT.
 _CONFIGS = re.compile(r"(^|/)(openclaw|clawdbot|moltbot)\.json(\.bak.*)?$|(^|/)(credentials|\.env)")
 _JOBS = re.compile(r"(^|/)cron(/jobs)?\.json$")
 _SESSION = re.compile(r"(^|/)sessions/[^/]+\.jsonl$")
-_SKIPPED = re.compile(r"(^|/)(\.git|node_modules|\.venv|__pycache__|logs|media|browser)/")
+_SKIPPED = re.compile(
+    r"(^|/)((\.git|node_modules|\.venv|__pycache__|logs|media|browser)/|\.DS_Store$)"
+)
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 
 

@@ -47,6 +47,8 @@ _LEFT_OUT = {
     "cut": "bundle_left_cut",
     "too_many": "bundle_left_too_many",
     "path": "bundle_left_path",
+    "renamed": "bundle_left_renamed",
+    "cut_to_file": "bundle_left_cut_to_file",
     "script": "bundle_left_script",
     "schedule": "bundle_left_schedule",
     "unreadable": "bundle_left_unreadable",

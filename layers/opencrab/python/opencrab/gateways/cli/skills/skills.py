@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from opencrab.gateways.cli.skills.actions import list_actions
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
@@ -150,6 +151,7 @@ COMMANDS = {
     "approve": approve_skill,
     "retire": retire_skill,
     "restore": restore_skill,
+    "actions": list_actions,
 }
 
 
