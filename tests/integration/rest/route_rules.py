@@ -136,7 +136,6 @@ ROUTES = {
     "DELETE /webhook-events/{name}": "owner",
     "POST /webhook-events/{name}/rotate": "owner",
     "POST /webhook-events/{name}/test": "owner",
-
     "GET /actions": "owner",
     "GET /mcp/servers": "owner",
     "DELETE /mcp/servers/{server}": "owner",
