@@ -11,6 +11,8 @@ import pytest
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SourceType
+from opencrab.engine.bundle.importing import list_agent_imports
+from opencrab.engine.bundle.undo import undo_agent_import
 from tests.integration.bundle.conftest import NOW
 from tests.integration.bundle.moving import Place, members
 from tests.soak import SOAK
@@ -198,3 +200,75 @@ def test_what_stopped_after_the_agent_was_there_is_finished_however_it_lived_sin
     assert here.house.got("/agent-imports") == {"items": []}
     assert home.agents.get(left["agent_id"]).agent.purpose == "別の目的"
     assert home.files.read(left["agent_id"], "notes/new.md")[1] == b"since then"
+
+
+class _Between:
+    """Undoes an import once, right before a given write of it; other calls pass."""
+
+    def __init__(self, place: Place, port: str, method: str, kind: str = "") -> None:
+        self._place, self._whole = place, place.house.runtime
+        self._method, self._kind, self.undone = method, kind, 0
+        self._target: Any = getattr(self._whole.home, port)
+        ports: dict[str, Any] = {port: self}
+        place.house.furnish(home=replace(self._whole.home, **ports))
+
+    def __getattr__(self, name: str) -> Any:
+        inner = getattr(self._target, name)
+        if name != self._method:
+            return inner
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            kinds = {getattr(each, "kind", "") for each in arguments}
+            if not self.undone and (not self._kind or self._kind in kinds):
+                self.undone += 1
+                for each in tuple(list_agent_imports(self._whole)):
+                    undo_agent_import(self._whole, each.id)
+            return inner(*arguments, **named)
+
+        return call
+
+
+@pytest.mark.parametrize("write", [("facts", "commit", "memory"), ("files", "write", "")])
+@pytest.mark.parametrize("home", ["here", "there"])
+def test_what_comes_while_an_import_is_undone_leaves_no_rows(
+    bundle: Path, home: str, write: tuple[str, str, str], request: pytest.FixtureRequest
+) -> None:
+    place: Place = request.getfixturevalue(home)
+    whole = place.house.runtime
+    began = list[str]()
+
+    def begun(_request: httpx.Request) -> None:
+        began.extend(each.agent_id for each in list_agent_imports(whole))
+
+    place.server.breaks = begun
+    between = _Between(place, *write)
+    said = place.program.run("agents", "import", str(bundle), "--trust", "--as", "Half")
+    place.house.furnish(home=whole.home)
+    assert between.undone
+    assert said.code != 0
+    assert "Half" not in place.agents()
+    assert place.house.got("/agent-imports") == {"items": []}
+    assert set(began)
+    for agent_id in set(began):
+        assert place.stored(agent_id) == {}
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", ("begun", "no import is")), ("ja", ("開始", "途中で終わった"))]
+)
+def test_an_import_that_nobody_continues_is_listed_and_removed(
+    bundle: Path, here: Place, language: str, words: tuple[str, str]
+) -> None:
+    here.server.breaks = _failing_at(4, after=True, place=here)
+    here.program.run("agents", "import", str(bundle), "--trust", "--as", "半分")
+    here.server.breaks = lambda _: None
+    (left,) = here.house.got("/agent-imports")["items"]
+    listed = here.run("--language", language, "agents", "imports").out
+    assert words[0] in listed
+    assert "半分" in listed
+    assert left["id"] in listed
+    bundle.unlink()
+    here.run("agents", "imports", "--remove", left["id"][:8])
+    assert here.stored(left["agent_id"]) == {}
+    assert words[1] in here.run("--language", language, "agents", "imports").out
+    assert here.run("--json", "agents", "imports").json == []

@@ -17,7 +17,7 @@ from opencrab.domain.bundle.agent import (
     untrusted_bundled_agent,
 )
 from opencrab.domain.document import INSTALLATION_FACTS
-from opencrab.domain.errors import Changed, Conflict, Invalid
+from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import LlmConfig
 from opencrab.domain.workspace.path import is_published_workspace_path, workspace_path
@@ -37,6 +37,7 @@ from opencrab.engine.bundle.record import (
     remove_agent_import,
 )
 from opencrab.engine.bundle.rows import BundlePart, take_bundle_part
+from opencrab.engine.bundle.undo import remove_late_rows_of_import
 from opencrab.engine.models.preferences import require_usable_models_of_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn
@@ -131,7 +132,11 @@ def take_agent_import_part(
             cure="number the parts from 1 on",
         )
     taken = take_bundle_part(runtime, record, BundlePart(content))
-    change_agent_import(runtime.home.facts, import_id, lambda found: _with_part(found, number))
+    try:
+        change_agent_import(runtime.home.facts, import_id, lambda found: _with_part(found, number))
+    except (NotFound, Conflict):
+        remove_late_rows_of_import(runtime, record)
+        raise
     return taken
 
 
@@ -148,7 +153,13 @@ def write_agent_import_file(
         path = workspace_path(f"imported/{path}")
     if not is_own:
         runtime.home.facts.commit(foreign_name_mark_of_turn(record.agent_id, path))
-    return runtime.home.files.write(record.agent_id, path, content, clean=is_own)
+    info = runtime.home.files.write(record.agent_id, path, content, clean=is_own)
+    try:
+        open_agent_import(runtime.home.facts, import_id)
+    except (NotFound, Conflict):
+        remove_late_rows_of_import(runtime, record)
+        raise
+    return info
 
 
 def finish_agent_import(runtime: Runtime, import_id: str, *, parts: int, files: int) -> Profile:

@@ -3,7 +3,7 @@
 from itertools import islice
 
 from opencrab.domain.bundle.contents import DOCUMENTS
-from opencrab.domain.document import new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, ErasureScope
 from opencrab.domain.errors import NotFound
 from opencrab.domain.memory.memory import REWRITTEN
@@ -11,6 +11,7 @@ from opencrab.domain.memory.salient_beliefs import OUTLOOK
 from opencrab.domain.memory.write_policy import GATE
 from opencrab.domain.workspace.path import FOREIGN_NAME
 from opencrab.engine.bundle.record import (
+    AGENT_IMPORT,
     AgentImport,
     AgentImportState,
     agent_import_ending_error,
@@ -33,9 +34,27 @@ def undo_agent_import(runtime: Runtime, import_id: str) -> None:
     """
     home = runtime.home
     record = change_agent_import(home.facts, import_id, _undoing)
-    agent_id, now = record.agent_id, runtime.clock.now()
+    agent_id = record.agent_id
     if _is_there(home, agent_id):
         raise agent_import_ending_error(record.replaced(state=AgentImportState.FINISHING))
+    _remove_rows(runtime, agent_id)
+    remove_agent_import(home.facts, import_id)
+
+
+def remove_late_rows_of_import(runtime: Runtime, record: AgentImport) -> None:
+    """Remove what was written while another request undid the import, and after it.
+
+    Does nothing for an import that goes on, and for one whose agent is there: what comes late then
+    is of the same bundle.
+    """
+    stored = runtime.home.facts.get(INSTALLATION_FACTS, AGENT_IMPORT, record.id)
+    # Before it has ended, undoing it again removes everything anyway.
+    if stored is None and not _is_there(runtime.home, record.agent_id):
+        _remove_rows(runtime, record.agent_id)
+
+
+def _remove_rows(runtime: Runtime, agent_id: str) -> None:
+    home, now = runtime.home, runtime.clock.now()
     mark = ErasureMark(scope=ErasureScope.EVERYTHING, everything=True, at=now)
     mark_id, ends = runtime.clock.new_id(), now + MARKS_KEPT
     home.facts.commit(new_fact(agent_id, FORGOTTEN, mark_id, mark, expires_at=ends))
@@ -46,7 +65,6 @@ def undo_agent_import(runtime: Runtime, import_id: str) -> None:
         home.files.delete_versions(agent_id, info.path)
     runtime.search.apply_erasures(agent_id)
     home.eraser.scrub_storage()
-    remove_agent_import(home.facts, import_id)
 
 
 def _undoing(record: AgentImport) -> AgentImport:

@@ -2,12 +2,19 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AnyAgent, Force, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.arguments import (
+    AnyAgent,
+    Force,
+    IdList,
+    cli_argument,
+    cli_option,
+)
 from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.lookup import (
     agent_named_on_terminal,
     require_unused_name_for_terminal,
@@ -67,6 +74,34 @@ def bundle_agent(
     )
     draw_left_out(terminal, written["left_out"])
     terminal.print_sentence("bundle_never")
+
+
+@cli_command
+def show_unfinished_imports(
+    terminal: Terminal,
+    *,
+    remove: Annotated[
+        str | None,
+        cli_option("Remove what the import of this id left.", "ID"),
+        IdList(("agent-imports",)),
+    ] = None,
+) -> None:
+    """List the imports that were interrupted and not continued, or remove what one left."""
+    if remove is not None:
+        terminal.client.delete("agent-imports", remove)
+        terminal.print_result({"undone": 1}, "bundle_undone", count=1)
+        return
+    found = terminal.client.get("agent-imports")["items"]
+    terminal.show_list(found, _draw_imports, "bundle_none_unfinished")
+
+
+def _draw_imports(terminal: Terminal, imports: list[dict[str, Any]]) -> None:
+    rows = [
+        (each["id"], each["name"], format_time_for_terminal(each["begun_at"]), each["state"])
+        for each in imports
+    ]
+    terminal.table(("id", "name", "begun", "status"), rows)
+    terminal.print_note("bundle_unfinished_next")
 
 
 @cli_command

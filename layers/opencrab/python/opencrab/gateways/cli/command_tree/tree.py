@@ -81,6 +81,7 @@ _TREE = (
             CommandNode("bundle", runs="bundle.bundle:bundle_agent"),
             CommandNode("import", runs="bundle.bundle:import_agent"),
             CommandNode("import-from", runs="bundle.sources:import_from_source"),
+            CommandNode("imports", runs="bundle.bundle:show_unfinished_imports"),
         ),
         section=_DAILY,
     ),
