@@ -62,7 +62,7 @@ class TelegramWebhookView(Value):
 def set_webhook_of_telegram(
     api: Api, _caller: Owner, once: Repeatable, body: Strict[TelegramWebhook]
 ) -> Response:
-    """Have Telegram post messages to this server, proven by the webhook secret; or to nobody."""
+    """Have Telegram post messages to this server, with the webhook secret, or nowhere."""
 
     def done() -> TelegramWebhookView:
         chat = api.runtime.chats.get(TELEGRAM)
