@@ -73,6 +73,7 @@ class FakeTelegram:
     token: str = TOKEN
     webhook: str = "https://crab.example.org/channels/telegram"
     secret: str = SECRET
+    error: str = ""
     _updates: int = 700
     _messages: int = 0
     _queries: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -217,7 +218,8 @@ class FakeTelegram:
 
     def _hook(self, _body: Any) -> tuple[int, Any]:
         info = {"url": self.webhook, "has_custom_certificate": False}
-        return _result(info | {"pending_update_count": len(self.waiting)})
+        failed = {"last_error_message": self.error} if self.error else {}
+        return _result(info | failed | {"pending_update_count": len(self.waiting)})
 
     def _chat_named(self, body: Any) -> tuple[int, Any]:
         user_id = str(body["chat_id"])

@@ -10,7 +10,7 @@ import pytest
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.message import DeliveryState
-from opencrab.domain.errors import Conflict, Refused
+from opencrab.domain.errors import Conflict, Invalid, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.chat.diagnosis import chat_setup_checks
 from opencrab.engine.conversation.channel_bindings import conversation_bound_to_channel
@@ -172,6 +172,26 @@ def test_a_server_that_is_polled_hears_the_same(house: TelegramHouse) -> None:
     assert pauses == [PAUSES[0], PAUSES[1]]
 
 
+def test_an_update_that_cannot_be_queued_holds_up_no_other(house: TelegramHouse) -> None:
+    house.vendor.webhook = ""
+    link: Any = house.runtime.chats["telegram"].link
+    queue = house.runtime.home.interactions
+    assert queue is not None
+    refused = [Invalid("too large"), Unavailable("the disk is busy"), ValueError("?")]
+
+    def send(body: str, *, group: str, deduplication: str) -> None:
+        if refused:
+            raise refused.pop(0)
+        queue.send(body, group=group, deduplication=deduplication)
+
+    for text in ("一つ", "二つ", "三つ"):
+        house.vendor.says(text)
+    stops = iter([False] * 9 + [True])
+    poll_telegram_updates(link, send, stopping=lambda: next(stops), pause=lambda _: None)
+    house.rest()
+    assert house.vendor.texts() == ["やあ"]
+
+
 def test_polling_beside_a_webhook_says_what_to_do(
     house: TelegramHouse, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -201,6 +221,10 @@ def test_the_doctor_names_what_is_missing(house: TelegramHouse) -> None:
         found = checks(language)
         assert {each.state for each in found.values()} == {DiagnosisResult.OK}
     assert "channels/telegram" in checks()["webhook"].what
+    house.vendor.error = "Connection refused"
+    assert checks()["webhook"].state is DiagnosisResult.OK
+    house.vendor.waiting = [{"update_id": 1}]
+    assert "Connection refused" in checks()["webhook"].what
     house.vendor.webhook = ""
     assert "polling" in checks()["webhook"].what
     assert checks(signing_secret=none)["secret"].state is DiagnosisResult.PROBLEM

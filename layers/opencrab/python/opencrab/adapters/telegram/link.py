@@ -108,7 +108,8 @@ class TelegramLink:
         why = str(hook.get("last_error_message") or "")[:_WORDS]
         if not facts["url"]:
             yield ChatCheck(name="webhook", state="ok", key="polls", facts=facts)
-        elif why:
+        elif why and facts["waiting"]:
+            # The error stays at Telegram also after what waited has arrived.
             yield _problem("webhook", "webhook_fails", **facts, why=why)
         else:
             yield ChatCheck(name="webhook", state="ok", key="webhook", facts=facts)

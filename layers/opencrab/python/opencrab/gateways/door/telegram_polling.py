@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from opencrab.domain.chat.people import TELEGRAM
-from opencrab.domain.errors import OpenCrabError
+from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.gateways.door.door import SendEvent, queue_name_of_request
 from opencrab.gateways.door.request import SignedRequest, encode_queued_event
 from opencrab.gateways.door.telegram import received_telegram_update
@@ -41,7 +41,7 @@ def poll_telegram_updates(
             for update in updates:
                 if stopping():
                     return
-                after = max(after, queue_telegram_update(update, send) + 1)
+                after = max(after, _queue_or_drop(update, send) + 1)
         except OpenCrabError as error:
             if not failures:
                 log.warning(
@@ -55,8 +55,23 @@ def poll_telegram_updates(
             failures = 0
 
 
-def queue_telegram_update(update: Mapping[str, Any], send: SendEvent) -> int:
-    """Queue an update, if an agent may have to answer it; return its id, 0 for a malformed one."""
+def _queue_or_drop(update: Mapping[str, Any], send: SendEvent) -> int:
+    """Queue an update; one that can never be queued would come again and again before all others.
+
+    Return its id, 0 for a malformed one.
+    """
+    update_id = update.get("update_id")
+    try:
+        queue_telegram_update(update, send)
+    except Unavailable:
+        raise
+    except (OpenCrabError, ValueError, RecursionError) as error:
+        log.warning("update of Telegram dropped: id=%s, error=%s", update_id, type(error).__name__)
+    return update_id if isinstance(update_id, int) else 0
+
+
+def queue_telegram_update(update: Mapping[str, Any], send: SendEvent) -> None:
+    """Queue an update, if an agent may have to answer it."""
     event = received_telegram_update(dict(update))
     if event is not None:
         request = SignedRequest(TELEGRAM, "", {}, b"", 0)
@@ -65,5 +80,3 @@ def queue_telegram_update(update: Mapping[str, Any], send: SendEvent) -> int:
             group=queue_name_of_request(TELEGRAM, "", event.group),
             deduplication=queue_name_of_request(TELEGRAM, "", event.id),
         )
-    update_id = update.get("update_id")
-    return update_id if isinstance(update_id, int) else 0
