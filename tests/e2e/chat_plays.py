@@ -14,8 +14,7 @@ from opencrab.domain.value import Language
 from tests.contract.homes import OpenHome
 from tests.crash.outside import Reply
 from tests.discord.faults import Fault
-from tests.e2e.line_house import LineHouse
-from tests.e2e.slack_house import SlackHouse
+from tests.e2e.chat_house import ChatHouse
 from tests.e2e.troubled_house import Trouble
 from tests.e2e.troubles import HTTP, trouble_at_point
 
@@ -29,9 +28,6 @@ _TWO = Reply(
         ("send_speech", {"content": "ふたつ", "more": False}),
     )
 )
-
-
-ChatHouse = LineHouse | SlackHouse
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ CHAT_SCENES = (
 class ChatStage:
     """One installation for many plays; each has a person, or a group, and an agent of its own."""
 
-    make: type[LineHouse] | type[SlackHouse]
+    make: type[ChatHouse]
     opens: OpenHome
     folder: Path
     plays: int = 0

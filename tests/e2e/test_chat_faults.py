@@ -9,10 +9,12 @@ import pytest
 
 from opencrab.adapters.line.channel import LineChannel
 from opencrab.adapters.slack.channel import SlackChannel
+from opencrab.adapters.telegram.channel import TelegramChannel
 from tests.contract.homes import HOMES
 from tests.e2e.chat_plays import CHAT_SCENES, ChatScene, ChatStage
 from tests.e2e.line_house import LineHouse
 from tests.e2e.slack_house import SlackHouse
+from tests.e2e.telegram_house import TelegramHouse
 from tests.e2e.test_discord_faults import Spoilt
 from tests.e2e.troubles import listed_plays
 from tests.soak import SOAK
@@ -20,7 +22,9 @@ from tests.soak import SOAK
 SHARE = 6
 
 
-@pytest.fixture(scope="module", params=[LineHouse, SlackHouse], ids=["line", "slack"])
+@pytest.fixture(
+    scope="module", params=[LineHouse, SlackHouse, TelegramHouse], ids=lambda house: house.kind
+)
 def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ChatStage]:
@@ -57,7 +61,7 @@ def test_messages_that_come_again_change_nothing(stage: ChatStage, scene: ChatSc
 def test_a_channel_with_a_fault_is_found_out(
     stage: ChatStage, scene: str, spoilt: dict[str, bool], told: str
 ) -> None:
-    if told == "marked in vain" and isinstance(stage.house, SlackHouse):
+    if told == "marked in vain" and not isinstance(stage.house, LineHouse):
         spoilt, told = {"repeatable": True}, "twice"
     house = stage.house
     house.spoil = lambda channel: Spoilt(channel, **spoilt)
@@ -73,5 +77,5 @@ def test_a_channel_with_a_fault_is_found_out(
 
 def test_a_house_speaks_through_the_channel_of_the_product(stage: ChatStage) -> None:
     (kind,) = stage.house.runtime.chats
-    expected = {"line": LineChannel, "slack": SlackChannel}[kind]
+    expected = {"line": LineChannel, "slack": SlackChannel, "telegram": TelegramChannel}[kind]
     assert isinstance(stage.house.runtime.channels[kind], expected)

@@ -201,6 +201,7 @@ ROUTES = {
     "GET /agents/{agent_id}/panes": "owner",
     "POST /turns/{turn_id}/feedback": "change",
     "GET /chats/{kind}": "owner",
+    "POST /chats/telegram/webhook": "owner",
     "GET /discord": "owner",
     "GET /discord/commands": "owner",
     "PUT /discord/commands": "owner",

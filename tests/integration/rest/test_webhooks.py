@@ -72,6 +72,11 @@ def test_what_was_added_is_listed(house: House) -> None:
     assert (second["session"], second["template"]) == ("{{ room }}", "{{ text }}")
     assert second["reply_to"] == "discord:42"
     assert "secret" not in first
+    # Nobody would send answers there.
+    assert "Discord is disabled" in second["reply_problem"]
+    assert first["reply_problem"] == ""
+    house.furnish(channels={"discord": None})
+    assert house.got("/webhooks")["items"][1]["reply_problem"] == ""
 
 
 def test_a_made_up_body_is_told_like_a_real_one(house: House) -> None:

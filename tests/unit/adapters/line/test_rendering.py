@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.adapters.line.rendering import line_text_of_markdown
+from opencrab.domain.text.plain_markdown import plain_text_of_markdown
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ from opencrab.adapters.line.rendering import line_text_of_markdown
 )
 def test_marks_go_and_words_stay(markdown: str, plain: str | None) -> None:
     expected = "def f(**k):\n    # no heading\n    pass\n終わり" if plain is None else plain
-    assert line_text_of_markdown(markdown) == expected
+    assert plain_text_of_markdown(markdown) == expected

@@ -7,6 +7,7 @@ import pytest
 from opencrab.adapters.line.channel import LineChannel
 from opencrab.adapters.slack.channel import SlackChannel
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.adapters.telegram.channel import TelegramChannel
 from opencrab.bootstrap.chat.parts import FRESH, StoredChatSecret, with_chat_services
 from opencrab.bootstrap.discord.channel import configured_channels
 from opencrab.domain.access.authority import Authority
@@ -75,6 +76,20 @@ def test_slack_has_people_and_a_channel_of_its_own() -> None:
     assert chat.people.authority("U061F7AUR") is Authority.OWNER
     assert (chat.signing_secret(), chat.signing_secret_name) == ("s", "SLACK_SIGNING_SECRET")
     assert isinstance(found["channels"]["slack"]._made(), SlackChannel)
+
+
+def test_telegram_has_people_and_is_polled_unless_it_posts() -> None:
+    for polling in ("true", "false"):
+        given = {"ENABLED": "true", "OWNER_IDS": "5551234567", "POLLING": polling}
+        variables = {f"OPENCRAB_GATEWAY__TELEGRAM__{name}": value for name, value in given.items()}
+        secrets: Any = Stored(TELEGRAM_BOT_TOKEN="1:x", TELEGRAM_WEBHOOK_SECRET="s")
+        found = configured_channels(
+            load_settings({}, variables), secrets, FakeClock(NOW), FewFacts(), load=load_settings
+        )
+        chat = found["chats"]["telegram"]
+        assert chat.people.authority("5551234567") is Authority.OWNER
+        assert (chat.signing_secret(), chat.is_polled) == ("s", polling == "true")
+        assert isinstance(found["channels"]["telegram"]._made(), TelegramChannel)
 
 
 @pytest.mark.parametrize(

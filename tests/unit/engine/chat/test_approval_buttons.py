@@ -22,44 +22,44 @@ def house(tmp_path: Path) -> Iterator[LineHouse]:
     made.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT))
     yield made
     made.close()
-    assert made.line.complaints == []
+    assert made.vendor.complaints == []
     assert made.problems == []
 
 
 def test_an_owner_approves_and_the_call_runs_once(house: LineHouse) -> None:
-    house.line.says("鳴らして")
+    house.vendor.says("鳴らして")
     house.rest()
     assert house.bell.rings == []
-    house.line.press("承認")
+    house.vendor.press("承認")
     house.rest()
-    house.line.press("承認")
+    house.vendor.press("承認")
     house.rest()
     assert len(house.bell.rings) == 1
     told = f"✅ たろう (line-{OWNER}) が承認しました"
-    assert sorted(house.line.texts()[2:]) == sorted([told, "鳴らしました", told])
+    assert sorted(house.vendor.texts()[2:]) == sorted([told, "鳴らしました", told])
 
 
 def test_an_owner_rejects(house: LineHouse) -> None:
-    house.line.says("鳴らして")
+    house.vendor.says("鳴らして")
     house.rest()
-    house.line.press("却下")
+    house.vendor.press("却下")
     house.rest()
-    house.line.press("承認")
+    house.vendor.press("承認")
     house.rest()
     assert house.bell.rings == []
     told = f"⛔ たろう (line-{OWNER}) が却下しました"
-    assert house.line.texts().count(told) == 2
+    assert house.vendor.texts().count(told) == 2
 
 
 def test_somebody_else_decides_nothing(house: LineHouse) -> None:
-    house.line.mentions("鳴らして")
+    house.vendor.mentions("鳴らして")
     house.rest()
-    house.line.press("却下", GUEST, place=GROUP)
+    house.vendor.press("却下", GUEST, place=GROUP)
     house.rest()
-    assert house.line.texts(GROUP)[-1].startswith("決定できるのは、エージェントのオーナーと")
-    house.line.press("却下", OWNER, place=GROUP)
+    assert house.vendor.texts(GROUP)[-1].startswith("決定できるのは、エージェントのオーナーと")
+    house.vendor.press("却下", OWNER, place=GROUP)
     house.rest()
-    assert house.line.texts(GROUP).count(f"⛔ たろう (line-{OWNER}) が却下しました") == 1
+    assert house.vendor.texts(GROUP).count(f"⛔ たろう (line-{OWNER}) が却下しました") == 1
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_somebody_else_decides_nothing(house: LineHouse) -> None:
 def test_an_old_or_foreign_button_changes_nothing(
     house: LineHouse, data: str, told: str | None
 ) -> None:
-    house.line.says("鳴らして")
+    house.vendor.says("鳴らして")
     house.rest()
-    before = len(house.line.texts())
-    approval_id = house.line.shown[OWNER][-1].buttons[0]["data"].split(":")[2]
-    house.line.send("postback", OWNER, postback={"data": data.format(id=approval_id)})
+    before = len(house.vendor.texts())
+    approval_id = house.vendor.shown[OWNER][-1].buttons[0]["data"].split(":")[2]
+    house.vendor.send("postback", OWNER, postback={"data": data.format(id=approval_id)})
     house.rest()
-    added = house.line.texts()[before:]
+    added = house.vendor.texts()[before:]
     assert house.bell.rings == []
     assert len(added) == (told is not None)
     assert told is None or added[0].startswith(told)

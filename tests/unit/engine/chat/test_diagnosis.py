@@ -24,7 +24,7 @@ def house(tmp_path: Path) -> Iterator[LineHouse]:
     made.agent("kani", (Reply(text="やあ"),))
     yield made
     made.close()
-    assert made.line.complaints == []
+    assert made.vendor.complaints == []
 
 
 def checks(
@@ -72,22 +72,27 @@ def _second_agent(house: LineHouse) -> None:
 @pytest.mark.parametrize(
     ("spoil", "name", "what", "cure"),
     [
-        (lambda h: setattr(h.line, "token", "x"), "token", "HTTP 401", "long-lived"),
+        (lambda h: setattr(h.vendor, "token", "x"), "token", "HTTP 401", "long-lived"),
         (
-            lambda h: h.line.faults.plan("info", Drop()),
+            lambda h: h.vendor.faults.plan("info", Drop()),
             "token",
             "cannot connect to LINE",
             "network",
         ),
-        (lambda h: setattr(h.line, "endpoint", ""), "webhook", "no webhook URL", "/channels/line"),
-        (lambda h: setattr(h.line, "active", False), "webhook", "switched off", "Use webhook"),
         (
-            lambda h: setattr(h.line, "door", lambda *_: 404),
+            lambda h: setattr(h.vendor, "endpoint", ""),
+            "webhook",
+            "no webhook URL",
+            "/channels/line",
+        ),
+        (lambda h: setattr(h.vendor, "active", False), "webhook", "switched off", "Use webhook"),
+        (
+            lambda h: setattr(h.vendor, "door", lambda *_: 404),
             "webhook",
             "in vain: ERROR_STATUS_CODE: 404",
             "channel secret",
         ),
-        (lambda h: setattr(h.line, "quota", 0), "quota", "all 0 messages", "next month"),
+        (lambda h: setattr(h.vendor, "quota", 0), "quota", "all 0 messages", "next month"),
         (_no_owner, "owners", "nobody on LINE", "Your user ID"),
         (_second_agent, "agent", "no agent answers", "gateway.line.agent"),
         (lambda h: h.name_agent("tako"), "agent", "'tako'", "opencrab agents"),

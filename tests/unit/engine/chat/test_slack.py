@@ -26,18 +26,18 @@ def house(tmp_path: Path) -> Iterator[SlackHouse]:
     made.agent("kani", (Reply(text="**やあ**"),), Language.JA)
     yield made
     made.close()
-    assert made.slack.complaints == []
+    assert made.vendor.complaints == []
     assert made.problems == []
 
 
 def test_a_private_message_a_mention_and_a_command_are_answered(house: SlackHouse) -> None:
-    house.slack.says("元気?")
-    house.slack.says("どう?", GUEST, channel=CHANNEL)
-    assert house.slack.asks("教えて", GUEST) == (200, {"response_type": "in_channel"})
+    house.vendor.says("元気?")
+    house.vendor.says("どう?", GUEST, channel=CHANNEL)
+    assert house.vendor.asks("教えて", GUEST) == (200, {"response_type": "in_channel"})
     house.rest()
-    assert house.slack.texts() == ["*やあ*"]
-    threads = [each.thread for each in house.slack.shown[CHANNEL]]
-    assert house.slack.texts(CHANNEL) == ["*やあ*"] * 2
+    assert house.vendor.texts() == ["*やあ*"]
+    threads = [each.thread for each in house.vendor.shown[CHANNEL]]
+    assert house.vendor.texts(CHANNEL) == ["*やあ*"] * 2
     assert sorted(each is None for each in threads) == [False, True]
     session = conversation_bound_to_channel(house.home, f"slack.{CHANNEL}")
     assert session is not None
@@ -49,29 +49,29 @@ def test_a_private_message_a_mention_and_a_command_are_answered(house: SlackHous
 
 
 def test_retries_and_bots_start_no_second_turn(house: SlackHouse) -> None:
-    house.slack.says("一度だけ")
-    assert house.slack.send_again() == 200
+    house.vendor.says("一度だけ")
+    assert house.vendor.send_again() == 200
     house.rest()
-    assert house.slack.send_again() == 200
-    house.slack.says("わたしはBot", BOT, bot_id="B1")
-    house.slack.says("編集", subtype="message_changed")
+    assert house.vendor.send_again() == 200
+    house.vendor.says("わたしはBot", BOT, bot_id="B1")
+    house.vendor.says("編集", subtype="message_changed")
     house.rest()
-    assert house.slack.texts() == ["*やあ*"]
+    assert house.vendor.texts() == ["*やあ*"]
 
 
 def test_only_an_owner_decides_and_others_are_told_alone(house: SlackHouse) -> None:
     agent = house.agent("ebi", (RING, Reply(text="鳴らしました")), Language.JA)
     house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT))
     house.name_agent("ebi")
-    house.slack.says("鳴らして", channel=CHANNEL)
+    house.vendor.says("鳴らして", channel=CHANNEL)
     house.rest()
-    house.slack.press("Reject", GUEST, channel=CHANNEL)
+    house.vendor.press("Reject", GUEST, channel=CHANNEL)
     house.rest()
-    told = house.slack.shown[CHANNEL][-1]
+    told = house.vendor.shown[CHANNEL][-1]
     assert told.to == GUEST
     assert told.text.startswith("決定できるのは")
     assert house.bell.rings == []
-    house.slack.press("Reject", OWNER, channel=CHANNEL)
+    house.vendor.press("Reject", OWNER, channel=CHANNEL)
     house.rest()
     assert any("却下しました" in each.text and each.to == OWNER for each in _shown(house))
 
@@ -80,13 +80,13 @@ def test_an_owner_approves_in_private_and_the_call_runs_once(house: SlackHouse) 
     agent = house.agent("ebi", (RING, Reply(text="鳴らしました")), Language.JA)
     house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT))
     house.name_agent("ebi")
-    house.slack.says("鳴らして")
+    house.vendor.says("鳴らして")
     house.rest()
     for _ in range(2):
-        house.slack.press("Approve", OWNER)
+        house.vendor.press("Approve", OWNER)
         house.rest()
     assert len(house.bell.rings) == 1
-    assert house.slack.texts().count("鳴らしました") == 1
+    assert house.vendor.texts().count("鳴らしました") == 1
 
 
 def test_the_doctor_names_what_is_missing_with_its_cure(house: SlackHouse) -> None:
@@ -95,16 +95,16 @@ def test_the_doctor_names_what_is_missing_with_its_cure(house: SlackHouse) -> No
         return [(x.name, x.what, x.cure) for x in found if x.state is not DiagnosisResult.OK]
 
     assert bad() == []
-    house.slack.scopes = "chat:write"
+    house.vendor.scopes = "chat:write"
     ((name, what, cure),) = bad()
     assert (name, "users:read" in what, "reinstall" in cure) == ("scopes", True, True)
-    house.slack.faults.plan("auth.test", Drop())
+    house.vendor.faults.plan("auth.test", Drop())
     assert bad()[0][1].startswith("cannot connect to Slack")
-    house.slack.token = "xoxb-other"
+    house.vendor.token = "xoxb-other"
     assert (bad()[0][0], "SLACK_BOT_TOKEN" in bad()[0][2]) == ("token", True)
     (off,) = chat_setup_checks(house._bare, "slack", Language.JA)
     assert off.what == "Slack は無効になっています"
 
 
 def _shown(house: SlackHouse) -> list[Shown]:
-    return house.slack.shown[CHANNEL]
+    return house.vendor.shown[CHANNEL]

@@ -1,20 +1,12 @@
 """Rendering: an utterance as LINE's messages, which know no Markdown, five to a request."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from opencrab.domain.approvals.call_text import hash_shown_in_approval
 from opencrab.domain.conversation.message import Utterance
-from opencrab.domain.text.markdown import (
-    HEADING,
-    STRONG,
-    STRONG_IN_JAPANESE,
-    MarkdownLineKind,
-    classify_markdown_lines,
-    replace_outside_markdown_code,
-)
 from opencrab.domain.text.message_split import split_text_to_limit
+from opencrab.domain.text.plain_markdown import plain_text_of_markdown
 from opencrab.domain.value import Language
 from opencrab.ports.texts import Texts
 
@@ -27,8 +19,6 @@ MESSAGES = 5
 Payload = Mapping[str, Any]
 
 _TEXTS = Texts(__file__)
-_BULLET = re.compile(r"^([ \t]*)[*+-][ \t]+")
-_LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\((https?://[^()\s]{1,1000})\)")
 
 
 def line_requests_of_utterance(utterance: Utterance) -> tuple[tuple[Payload, ...], ...]:
@@ -40,7 +30,7 @@ def line_requests_of_utterance(utterance: Utterance) -> tuple[tuple[Payload, ...
         texts = split_text_to_limit(utterance.text, TEXT_UNITS)
         messages = [*_text_messages(texts), _approval_buttons(utterance, len(texts))]
     else:
-        shown = line_text_of_markdown(utterance.text)
+        shown = plain_text_of_markdown(utterance.text)
         messages = list(_text_messages(split_text_to_limit(shown, TEXT_UNITS)))
     return tuple(
         tuple(messages[place : place + MESSAGES]) for place in range(0, len(messages), MESSAGES)
@@ -50,37 +40,6 @@ def line_requests_of_utterance(utterance: Utterance) -> tuple[tuple[Payload, ...
 def line_text_message(text: str) -> Payload:
     """Return a text as one message, which the caller keeps within TEXT_UNITS."""
     return {"type": "text", "text": text}
-
-
-def line_text_of_markdown(text: str) -> str:
-    """Return Markdown as LINE should show it: without marks that would only be seen as such.
-
-    Code stays as it is, without the fences around it.
-    """
-    return "\n".join(_plain_lines(text))
-
-
-def _plain_lines(text: str) -> Iterator[str]:
-    for kind, line in classify_markdown_lines(text):
-        if kind is not MarkdownLineKind.FENCE:
-            yield line if kind is MarkdownLineKind.CODE else _plain_line(line)
-
-
-def _plain_line(line: str) -> str:
-    heading = HEADING.match(line)
-    words = f"■ {heading[1]}" if heading else _BULLET.sub(r"\1・", line)
-    return replace_outside_markdown_code(words, _plain_words)
-
-
-def _plain_words(words: str) -> str:
-    """Return words without marks of emphasis and links."""
-    words = STRONG.sub(r"\1", _LINK.sub(_spelled_link, words))
-    return STRONG_IN_JAPANESE.sub(r"\1", words)
-
-
-def _spelled_link(found: re.Match[str]) -> str:
-    words, address = found[1], found[2]
-    return address if words == address else f"{words} ({address})"
 
 
 def _text_messages(texts: tuple[str, ...]) -> Iterator[Payload]:

@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import settings
-from opencrab.domain.chat.people import LINE, SLACK, ChatPeople, GroupRule
+from opencrab.domain.chat.people import LINE, SLACK, TELEGRAM, ChatPeople, GroupRule
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
@@ -21,6 +21,7 @@ from opencrab.ports.documents import Documents
 if TYPE_CHECKING:
     from opencrab.adapters.line.client import LineClient
     from opencrab.adapters.slack.client import SlackClient
+    from opencrab.adapters.telegram.client import TelegramClient
     from opencrab.settings import Settings
 
 FRESH = timedelta(minutes=5)
@@ -32,7 +33,14 @@ LINE_SECRET, LINE_TOKEN = "LINE_CHANNEL_SECRET", "LINE_CHANNEL_ACCESS_TOKEN"
 SLACK_SECRET, SLACK_TOKEN = "SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"
 """The names of Slack's secrets."""
 
-_USER_IDS = {LINE: re.compile(r"U[0-9a-f]{32}"), SLACK: re.compile(r"[UW][A-Z0-9]{2,20}")}
+TELEGRAM_SECRET, TELEGRAM_TOKEN = "TELEGRAM_WEBHOOK_SECRET", "TELEGRAM_BOT_TOKEN"
+"""The names of Telegram's secrets."""
+
+_USER_IDS = {
+    LINE: re.compile(r"U[0-9a-f]{32}"),
+    SLACK: re.compile(r"[UW][A-Z0-9]{2,20}"),
+    TELEGRAM: re.compile(r"[0-9]{1,20}", re.ASCII),
+}
 
 
 def with_chat_services(
@@ -63,6 +71,19 @@ def with_chat_services(
         name = "gateway.slack.signing_secret"
         secret = StoredChatSecret(name, SLACK_SECRET, secrets, clock, load)
         chats[SLACK] = Chat(_people(configured, SLACK), link, secret.token, SLACK_SECRET)
+    if configured.get("gateway.telegram.enabled"):
+        token = StoredChatSecret("gateway.telegram.bot_token", TELEGRAM_TOKEN, secrets, clock, load)
+        api = str(configured.get("gateway.telegram.api"))
+        telegram = cast("TelegramClient", _LaterChat(partial(_telegram_client, api, token)))
+        channels[TELEGRAM] = cast(
+            "DeliveryChannel", _LaterChat(lambda: _telegram_channel(telegram))
+        )
+        link = cast("ChatLink", _LaterChat(lambda: _telegram_link(telegram)))
+        name = "gateway.telegram.webhook_secret"
+        secret = StoredChatSecret(name, TELEGRAM_SECRET, secrets, clock, load)
+        is_polled = bool(configured.get("gateway.telegram.polling"))
+        people = _people(configured, TELEGRAM)
+        chats[TELEGRAM] = Chat(people, link, secret.token, TELEGRAM_SECRET, is_polled)
     return {**parts, "channels": channels, "chats": chats}
 
 
@@ -190,3 +211,24 @@ def _slack_link(slack: "SlackClient") -> ChatLink:
     from opencrab.adapters.slack.link import SlackLink
 
     return SlackLink(slack)
+
+
+def _telegram_client(api: str, token: StoredChatSecret) -> "TelegramClient":
+    from opencrab.adapters.address import BaseUrlRules
+    from opencrab.adapters.providers.transport.httpx_transport import new_client
+    from opencrab.adapters.telegram.client import TelegramClient
+
+    checked = BaseUrlRules("Telegram", "gateway.telegram.api").validate(api)
+    return TelegramClient(new_client, checked, token)
+
+
+def _telegram_channel(telegram: "TelegramClient") -> DeliveryChannel:
+    from opencrab.adapters.telegram.channel import TelegramChannel
+
+    return TelegramChannel(telegram)
+
+
+def _telegram_link(telegram: "TelegramClient") -> ChatLink:
+    from opencrab.adapters.telegram.link import TelegramLink
+
+    return TelegramLink(telegram)

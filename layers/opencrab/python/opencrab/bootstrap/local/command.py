@@ -235,7 +235,11 @@ def _serve(
 ) -> None:
     from opencrab.adapters.answer_hub import AnswerHub
     from opencrab.adapters.sqlite.access import SqliteFeed
-    from opencrab.bootstrap.local.parts import add_local_server_parts, interaction_handler
+    from opencrab.bootstrap.local.parts import (
+        add_local_server_parts,
+        interaction_handler,
+        local_chat_polling,
+    )
     from opencrab.bootstrap.local.search import local_search_indexing
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
     from opencrab.bootstrap.prices import configured_nightly_price_update
@@ -259,13 +263,14 @@ def _serve(
     add_local_server_parts(
         app, configured, runtime, place.data, load=load, wake=runner.take_interactions
     )
-    runner.serve(
-        app,
-        host=place.host,
-        ports=place.ports,
-        ready=partial(_announce, app, runtime, thinking, place),
-        stopping=partial(print_local_start_screen_line, "stopping", place.language),
-    )
+    with local_chat_polling(configured, runtime, runner.take_interactions):
+        runner.serve(
+            app,
+            host=place.host,
+            ports=place.ports,
+            ready=partial(_announce, app, runtime, thinking, place),
+            stopping=partial(print_local_start_screen_line, "stopping", place.language),
+        )
 
 
 def _rest_app(

@@ -1,11 +1,13 @@
 """The parts of the application that only a server on the owner's computer has."""
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.local.consumer import InteractionHandler
@@ -68,6 +70,17 @@ def interaction_handler(configured: "Settings", runtime: "Runtime") -> "Interact
     return InteractionHandler(
         handle_queued_interaction, partial(has_interactions, configured, runtime)
     )
+
+
+def local_chat_polling(
+    configured: "Settings", runtime: "Runtime", wake: "Callable[[], None]"
+) -> "AbstractContextManager[None]":
+    """Return what asks a chat service for messages while the server runs, if one is polled."""
+    if "telegram" not in runtime.chats:
+        return nullcontext()
+    from opencrab.bootstrap.chat.polling import polled_chats
+
+    return polled_chats(configured, runtime, wake)
 
 
 def local_settings_in_effect(

@@ -5,7 +5,7 @@ from enum import StrEnum
 from opencrab.domain.access.authority import Authority, chat_principal_id
 from opencrab.domain.value import Name, Value
 
-LINE, SLACK = "line", "slack"
+LINE, SLACK, TELEGRAM = "line", "slack", "telegram"
 """The kinds of the services' channels."""
 
 

@@ -18,6 +18,7 @@ _ADDRESS = {"pattern": r"(https?://\S+)?", "example": '"https://example.org/v1"'
 _IDS = {"pattern": r"[0-9]{15,21}", "example": '["175928847299117063"]'}
 _LINE_IDS = {"pattern": r"U[0-9a-f]{32}", "example": '["U4af4980629a1b2c3d4e5f60718293a4b"]'}
 _SLACK_IDS = {"pattern": r"[UW][A-Z0-9]{2,20}", "example": '["U061F7AUR"]'}
+_TELEGRAM_IDS = {"pattern": r"[0-9]{1,20}", "example": '["5551234567"]'}
 _MODULE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 _MOST_USD = 1_000_000
 _LONGEST_CALL = 280
@@ -167,6 +168,15 @@ _GATEWAYS: dict[str, SettingRule] = {
     "gateway.slack.user_ids": _texts(**_SLACK_IDS),
     "gateway.slack.groups": _text(choices=("mentioned", "off")),
     "gateway.slack.api": _text(**_ADDRESS),
+    "gateway.telegram.enabled": _SWITCH,
+    "gateway.telegram.polling": _SWITCH,
+    "gateway.telegram.webhook_secret": _SECRET,
+    "gateway.telegram.bot_token": _SECRET,
+    "gateway.telegram.agent": _text(),
+    "gateway.telegram.owner_ids": _texts(**_TELEGRAM_IDS),
+    "gateway.telegram.user_ids": _texts(**_TELEGRAM_IDS),
+    "gateway.telegram.groups": _text(choices=("mentioned", "off")),
+    "gateway.telegram.api": _text(**_ADDRESS),
     "gateway.websocket.enabled": _SWITCH,
     "gateway.websocket.origins": _texts(
         pattern=r"https?://[^/\s]+/?", example='["https://crab.example.org"]'

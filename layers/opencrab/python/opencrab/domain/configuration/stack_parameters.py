@@ -31,6 +31,7 @@ RESOURCE_PARAMETERS: Mapping[str, str] = {
     "gateway.discord.api": "DiscordApi",
     "gateway.line.enabled": "Channels",
     "gateway.slack.enabled": "Channels",
+    "gateway.telegram.enabled": "Channels",
     "log.level": "LogLevel",
 }
 """Settings that a file cannot set on AWS: resources follow them, or functions without a file."""

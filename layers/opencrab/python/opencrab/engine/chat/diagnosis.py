@@ -48,7 +48,8 @@ def _of_secret(chat: Chat) -> ChatCheck:
         facts["why"] = error.message
         return ChatCheck(name="secret", state="problem", key="secret_unread", facts=facts)
     except Refused:
-        return ChatCheck(name="secret", state="problem", key="secret_none", facts=facts)
+        state = "warning" if chat.is_polled else "problem"
+        return ChatCheck(name="secret", state=state, key="secret_none", facts=facts)
     return ChatCheck(name="secret", state="ok", key="secret", facts=facts)
 
 

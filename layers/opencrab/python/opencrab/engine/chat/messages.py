@@ -32,6 +32,7 @@ TOKEN_KEPT = timedelta(days=1)
 """How long a reply token is kept: long after it holds, so that a late retry knows of it."""
 
 _PAGE = 100
+_SHORT_ID = 12
 _AT = "@\uff20 \u3000"
 """What may stand before a name: at signs and spaces, also wide ones."""
 
@@ -104,7 +105,8 @@ def name_chat_person(chat: Chat, event: ChatEvent, user_id: str) -> ChatPerson:
         name = chat.link.name_of_user(event.room, user_id)
     except OpenCrabError:
         name = None
-    without = f"{kind} {user_id[:8]}"
+    # Short ids of two people may begin alike.
+    without = f"{kind} {user_id if len(user_id) <= _SHORT_ID else user_id[:8]}"
     try:
         return ChatPerson(kind=kind, id=user_id, name=name or without)
     except ValidationError:
@@ -134,7 +136,7 @@ def _is_addressed(chat: Chat, said: ChatMessageEvent, profile: Profile | None) -
     name, words = _comparable(profile.agent.name), _comparable(said.text.lstrip(_AT))
     # In Latin letters a name ends where its word ends: Mika is not meant by "Mikado".
     goes_on = f"{name[-1:]}{words[len(name) :][:1]}"
-    is_longer = len(goes_on) > 1 and goes_on.isascii() and goes_on.isalnum()
+    is_longer = len(goes_on) > 1 and goes_on.isascii() and goes_on.replace("_", "x").isalnum()
     return bool(name) and words.startswith(name) and not is_longer
 
 

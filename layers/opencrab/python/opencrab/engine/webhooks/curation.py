@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.discord.community import KIND
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NoRoom, NotFound
 from opencrab.domain.value import Identifier, ShortText, Value
@@ -73,9 +74,17 @@ def list_webhooks(runtime: Runtime) -> Iterable[tuple[str, Webhook]]:
 
 
 def problems_of_webhook_answers(runtime: Runtime) -> dict[str, str]:
-    """Return what is wrong with the newest answers to addresses, by the webhook's name."""
+    """Return why answers do not arrive, by the webhook's name.
+
+    That is what was wrong with the newest one to an address, or that Discord is switched off.
+    """
     found = runtime.home.facts.page(WEBHOOKS, ANSWERS, limit=MOST_WEBHOOKS)
-    return {fact.id: fact.read(WebhookAnswers).problem for fact in found}
+    problems = {fact.id: fact.read(WebhookAnswers).problem for fact in found}
+    if KIND in runtime.channels:
+        return problems
+    off = "Discord is disabled: set gateway.discord.enabled to true"
+    lost = {name: off for name, each in list_webhooks(runtime) if each.reply_to.startswith(KIND)}
+    return problems | lost
 
 
 def add_webhook(runtime: Runtime, new: NewWebhook, by: str) -> WebhookWithSecret:

@@ -37,6 +37,7 @@ READERS: Mapping[str, str] = {
     WEBHOOK: "opencrab.gateways.door.webhook",
     "line": "opencrab.gateways.door.line",
     "slack": "opencrab.gateways.door.slack",
+    "telegram": "opencrab.gateways.door.telegram",
 }
 """By kind, the module whose `read_signed_request` verifies and reads its requests."""
 
@@ -104,10 +105,10 @@ class SignedRequestDoor:
 
     def _queue(self, request: SignedRequest, event: ReceivedEvent) -> None:
         """Queue an event that was not queued before; raises TooLarge and other OpenCrabErrors."""
-        deduplication = _queue_name(request.kind, request.name, event.id)
+        deduplication = queue_name_of_request(request.kind, request.name, event.id)
         if deduplication in self._taken:
             return
-        group = _queue_name(request.kind, request.name, event.group)
+        group = queue_name_of_request(request.kind, request.name, event.group)
         body = encode_queued_event(request, event)
         _require_room(body.encode(), MOST_QUEUED_BYTES, " as JSON")
         self._send(body, group=group, deduplication=deduplication)
@@ -138,7 +139,7 @@ def api_gateway_result_of_signed_request(answer: SignedRequestAnswer) -> dict[st
     return {"statusCode": answer.status, "headers": given, "body": answer.content.decode()}
 
 
-def _queue_name(*parts: str) -> str:
+def queue_name_of_request(*parts: str) -> str:
     """Return a name that every queue takes, for parts that anybody chose."""
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -23,6 +23,7 @@ HANDLERS: Mapping[str, str] = {
     "webhook": "opencrab.gateways.door.webhook_turn",
     "line": "opencrab.gateways.door.line_event",
     "slack": "opencrab.gateways.door.slack_event",
+    "telegram": "opencrab.gateways.door.telegram_event",
 }
 """By kind, the module whose `handle_received_event` does what an event asks for."""
 

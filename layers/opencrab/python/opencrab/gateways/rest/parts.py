@@ -232,7 +232,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/discord/messages",
         "/api/discord/reactions",
     ),
-    "chat.setup": ("/api/chats/{kind}",),
+    "chat.setup": ("/api/chats/{kind}", "/api/chats/telegram/webhook"),
     "discord.interactions": ("/discord/interactions",),
     "webhooks.webhooks": (
         "/api/webhooks",

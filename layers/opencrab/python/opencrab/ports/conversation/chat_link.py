@@ -38,15 +38,30 @@ class ChatLink(Protocol):
         """Ask the service who we are and how it is set up, in the order in which to fix it."""
 
 
+class BotLink(ChatLink, Protocol):
+    """A service whose bot is told by its own name, and may be asked for what people wrote."""
+
+    def own_names(self) -> tuple[str, str]:
+        """Return the bot's id and its name; asked once."""
+
+    def next_updates(self, after: int) -> tuple[Mapping[str, Any], ...]:
+        """Wait for updates from an id on, for half a minute at most."""
+
+    def set_webhook(self, url: str, secret: str) -> None:
+        """Have updates posted to an address with a secret; "" ends that."""
+
+
 @dataclass(frozen=True)
 class Chat:
     """One chat service of an installation: its people, and its calls.
 
     `signing_secret` returns the secret by which the service signs; it raises Refused if none is
-    set, and Unavailable if it cannot be read now. Its name is `signing_secret_name`.
+    set, and Unavailable if it cannot be read now. Its name is `signing_secret_name`. A service
+    that `is_polled` needs none.
     """
 
     people: ChatPeople
     link: ChatLink = field(repr=False)
     signing_secret: Callable[[], str] = field(repr=False)
     signing_secret_name: str
+    is_polled: bool = False

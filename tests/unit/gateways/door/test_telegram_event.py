@@ -1,0 +1,105 @@
+"""Telegram's updates, as its reference shows them and as nobody should send them."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opencrab.domain.chat.event import Attached, ChatButtonEvent, ChatEvent, ChatMessageEvent
+from opencrab.gateways.door.telegram_event import parse_telegram_update
+
+BOT = ("4242", "kani_bot")
+MESSAGE: dict[str, Any] = {
+    "message_id": 5,
+    "from": {"id": 1001, "is_bot": False, "first_name": "たろう"},
+    "chat": {"id": -1009, "type": "supergroup"},
+    "date": 1_767_603_600,
+    "text": "@Kani_Bot 元気?",
+}
+PRIVATE = {"chat": {"id": 1001, "type": "private"}}
+
+
+def parsed(**changes: Any) -> Any:
+    return parse_telegram_update({"update_id": 9, "message": MESSAGE | changes}, BOT)
+
+
+def test_a_mention_is_answered_as_a_reply_without_the_mention() -> None:
+    said = parsed()
+    assert isinstance(said, ChatMessageEvent)
+    assert (said.text, said.mentions_bot, said.room.is_group) == ("元気?", True, True)
+    assert (said.id, said.thread, said.message_id, said.user_id) == ("9", "m5", "5", "1001")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "is_mentioned"),
+    [
+        ("/ask 教えて", "教えて", True),
+        ("/ASK@kani_bot\n教えて", "教えて", True),
+        ("/ask@other_bot 君は", "/ask@other_bot 君は", False),
+        ("/asking", "/asking", False),
+        ("ねえ @kani_bot", "ねえ", True),
+        ("@kani_botto 君は", "@kani_botto 君は", False),
+        ("蟹", "蟹", False),
+    ],
+)
+def test_who_is_meant_is_told_by_name_or_command(
+    text: str, words: str, *, is_mentioned: bool
+) -> None:
+    said = parsed(text=text)
+    assert (said.text, said.mentions_bot) == (words, is_mentioned)
+
+
+def test_a_private_message_is_answered_beside_it() -> None:
+    said = parsed(**PRIVATE, text="/start")
+    assert (said.text, said.room.is_group, said.thread) == ("/start", False, None)
+    assert parsed(**PRIVATE, text="/ask").text == "/ask"
+    assert parsed(**PRIVATE, text=None, voice={}).attached is Attached.AUDIO
+    caption = parsed(**PRIVATE, text=None, photo=[{}], caption="これは?")
+    assert (caption.text, caption.attached) == ("これは?", None)
+
+
+def test_text_that_no_message_can_hold_is_made_to_fit() -> None:
+    assert parsed(text="a\0b").text == "ab"
+    assert parsed(text="\ud83e").text == "\N{REPLACEMENT CHARACTER}" or parsed(text="\ud83e").text
+    assert len(parsed(text="蟹" * 30_000).text) == 8_192
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"from": {"id": 5, "is_bot": True}},
+        {"from": None},
+        {"from": {"id": "x"}},
+        {"chat": {"id": 1, "type": "channel"}},
+        {"chat": None},
+        {"date": "soon"},
+        {"date": 10**30},
+        {"message_id": None},
+        {"message_thread_id": "x", "is_topic_message": True},
+    ],
+)
+def test_what_is_malformed_or_of_bots_is_passed_over(changes: dict[str, Any]) -> None:
+    assert parsed(**changes) is None
+
+
+def test_a_press_has_what_we_put_into_the_button() -> None:
+    query = {"id": "88", "from": MESSAGE["from"], "message": MESSAGE, "data": "oc:ap:1:n"}
+    press = parse_telegram_update({"update_id": 9, "callback_query": query})
+    assert isinstance(press, ChatButtonEvent)
+    assert (press.data, press.reply_token, press.user_id) == ("oc:ap:1:n", "88", "1001")
+    del query["message"]
+    assert parse_telegram_update({"update_id": 9, "callback_query": query}) is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*MESSAGE, "caption", "reply_to_message"]), JSON))
+def test_no_update_breaks_the_reader(changes: dict[str, Any]) -> None:
+    found = parsed(**changes)
+    assert found is None or isinstance(found, ChatEvent)
