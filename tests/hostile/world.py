@@ -1,9 +1,10 @@
 """The world of the hostile model: two agents, their people, secrets on all sides, and a watcher."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import reduce
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +32,7 @@ from opencrab.ports.turn.action import Action, ActionContext
 from tests.conftest import ROOT
 from tests.crash.ground import START
 from tests.hostile import names
+from tests.hostile.entry import Entry
 from tests.hostile.law import STEPS
 from tests.hostile.mind import HostileModels, Mouth
 from tests.hostile.outside import Internet, Judge, OwnSecrets, SearchService, Wall, watched_registry
@@ -180,6 +182,7 @@ class Bug:
     """A seeded bug; this one is none."""
 
     name = "none"
+    entries: "tuple[Callable[[World], Entry], ...]" = ()
 
     def active(self) -> AbstractContextManager[None]:
         """While a run with it is played."""
@@ -193,7 +196,10 @@ class Bug:
 class World:
     """One installation in a folder of its own, from one seed."""
 
-    def __init__(self, folder: Path, dice: random.Random, bug: Bug | None = None) -> None:
+    def __init__(
+        self, folder: Path, dice: random.Random, bug: Bug | None = None,
+        entries: "Sequence[Callable[[World], Entry]]" = (),
+    ) -> None:  # fmt: skip
         self.folder, self.dice = folder, dice
         self.clock = FakeClock(START)
         self.canaries = _canaries(dice)
@@ -214,8 +220,12 @@ class World:
         self.fuse = Fuse()
         self.internet = Internet(dice, self.watcher.mint, self.watcher.fetched)
         self._furnish()
+        self.entries = tuple(each(self) for each in entries)
+        self.moves = {name: move for each in self.entries for name, move in each.moves().items()}
         self.runtime = self._installed(bug or Bug())
         self.sessions = {name: name for name in SESSIONS}
+        for entry in self.entries:
+            entry.opened()
         self.outside_before = self.outside()
 
     def close(self) -> None:
@@ -225,7 +235,9 @@ class World:
     def _installed(self, bug: Bug) -> Runtime:
         watcher = self.watcher
         _JUDGES[:], _FUSES[:] = [watcher.judge], [self.fuse]
+        watcher.entries = self.entries
         self.mouth.actions = ACTIONS._sorted
+        self.mouth.elsewhere = tuple(entry.calls for entry in self.entries)
         watcher.effects = {each.name: each.effect for each in self.mouth.actions}
         seen: dict[str, Any] = {
             "journal": SeenJournal(self.raw.journal, watcher),
@@ -251,6 +263,7 @@ class World:
             consequences=CONSEQUENCES,
             jobs=JOBS,
         )  # fmt: skip
+        runtime = reduce(lambda made, entry: entry.install(made), self.entries, runtime)
         runtime = bug.seed(runtime, self)
         ports: dict[str, Any] = {
             name: Fragile(getattr(runtime.home, name), self.fuse)
@@ -350,8 +363,7 @@ class World:
     def has_work(self) -> bool:
         """Whether a worker would receive a message now."""
         now = sqlite_milliseconds(self.clock.now())
-        queues = (self.raw.turns, self.raw.deliveries, self.raw.compactions)
-        visible = (cast(Any, queue).next_visible_at() for queue in queues)
+        visible = (cast(Any, queue).next_visible_at() for queue in self._queues())
         return any(at is not None and at <= now for at in visible)
 
     def alive(self, act: Callable[[], object]) -> bool:
@@ -368,8 +380,12 @@ class World:
 
     def restart(self) -> None:
         """A new process takes over: what the dead one held is given back."""
-        for queue in (self.raw.turns, self.raw.deliveries, self.raw.compactions):
+        for queue in self._queues():
             cast(Any, queue).release()
+
+    def _queues(self) -> tuple[Any, ...]:
+        events = (self.raw.interactions,) if self.entries else ()
+        return (self.raw.turns, self.raw.deliveries, self.raw.compactions, *events)
 
 
 def _canaries(dice: random.Random) -> dict[str, Canary]:
