@@ -38,11 +38,20 @@ class Entry:
     def opened(self) -> None:
         """Do what needs the finished runtime, before the first move."""
 
+    def restarted(self) -> None:
+        """A new process takes over, which remembers nothing."""
+
+    def closed(self) -> None:
+        """The world ends."""
+
     def admitted(self, admission: AdmittedMessage) -> None:
         """Judge a message that was admitted."""
 
-    def sees(self, turn: Turn, request: ChatRequest) -> None:
-        """Judge what a model is sent."""
+    def claimed(self, turn: Turn) -> None:
+        """Note that a worker takes up a turn."""
+
+    def sees(self, turn: Turn, request: ChatRequest, text: str) -> None:
+        """Judge what a model is sent; `text` is all of it but the schemas."""
 
     def impact_of(self, name: str) -> str | None:
         """Return the impact of one of its actions; None for all others."""

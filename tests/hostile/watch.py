@@ -123,7 +123,7 @@ class Watcher:
         self.counts["model calls"] += 1
         self._hears(turn, text)
         for entry in self.entries:
-            entry.sees(turn, request)
+            entry.sees(turn, request, text)
         marks = set(words.FOREIGN.findall(text)) - self.vouched
         self.dirty.setdefault(turn_id, set()).update(marks)
         if set(words.FOREIGN.findall(request.system)) - self.vouched:
@@ -279,6 +279,8 @@ class Watcher:
 
     def claimed(self, turn: Turn) -> None:
         self.turns[turn.id] = turn
+        for entry in self.entries:
+            entry.claimed(turn)
 
     def committed(self, change: TurnChange, stored: Turn) -> None:
         turn = self.turns[stored.id] = stored

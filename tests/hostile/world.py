@@ -32,6 +32,7 @@ from opencrab.ports.turn.action import Action, ActionContext
 from tests.conftest import ROOT
 from tests.crash.ground import START
 from tests.hostile import names
+from tests.hostile.dying import Fragile, Fuse
 from tests.hostile.entry import Entry
 from tests.hostile.law import STEPS
 from tests.hostile.mind import HostileModels, Mouth
@@ -53,63 +54,17 @@ _PLAINLY = 0.5
 
 
 _JUDGES: list[Judge] = []
-_FUSES: list["Fuse"] = []
+_FUSES: list[Fuse] = []
 
 
-def _judged(action: Action, arguments: Any, context: ActionContext) -> None:
+def judge_action(action: Action, arguments: Any, context: ActionContext) -> None:
     _JUDGES[0](action, arguments, context)
     if action.effect is not Effect.PURE:
         _FUSES[0].reached()
 
 
-ACTIONS = watched_registry(SKILLS, _judged)
+ACTIONS = watched_registry(SKILLS, judge_action)
 """Made once, since schemas are made only once for each registry; one world runs at a time."""
-
-
-class Fuse:
-    """Burns with each call of a port; at its end the process is killed, or `act` happens."""
-
-    def __init__(self) -> None:
-        self.left: int | None = None
-        self.act: Callable[[], object] | None = None
-        self.within = False
-        """Whether it happens within the next action that has an effect, instead of by calls."""
-
-    def reached(self) -> None:
-        """An action that has an effect runs."""
-        act, self.act = (self.act, None) if self.within else (None, self.act)
-        if act is not None:
-            act()
-
-    def burn(self) -> None:
-        """One more point in time has passed."""
-        if self.left is not None:
-            self.left -= 1
-            if self.left < 0:
-                act, self.left, self.act = self.act, None, None
-                if act is None:
-                    raise Killed
-                act()
-
-
-class Fragile:
-    """A port before and after whose calls the process may be killed."""
-
-    def __init__(self, target: Any, fuse: Fuse) -> None:
-        self._target, self._fuse = target, fuse
-
-    def __getattr__(self, name: str) -> Any:
-        inner = getattr(self._target, name)
-        if not callable(inner):
-            return inner
-
-        def call(*arguments: Any, **named: Any) -> Any:
-            self._fuse.burn()
-            answer = inner(*arguments, **named)
-            self._fuse.burn()
-            return answer
-
-        return call
 
 
 class SeenJournal:
@@ -230,6 +185,8 @@ class World:
 
     def close(self) -> None:
         """Give up the home."""
+        for entry in self.entries:
+            entry.closed()
         self.database.close()
 
     def _installed(self, bug: Bug) -> Runtime:
@@ -382,6 +339,8 @@ class World:
         """A new process takes over: what the dead one held is given back."""
         for queue in self._queues():
             cast(Any, queue).release()
+        for entry in self.entries:
+            entry.restarted()
 
     def _queues(self) -> tuple[Any, ...]:
         events = (self.raw.interactions,) if self.entries else ()

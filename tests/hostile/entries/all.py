@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from tests.hostile.entries.tools import Tools
 from tests.hostile.entries.webhooks import Webhooks
 from tests.hostile.entry import Entry
 from tests.hostile.world import World
 
-ENTRIES_OF_RUNS: tuple[Callable[[World], Entry], ...] = (Webhooks,)
+ENTRIES_OF_RUNS: tuple[Callable[[World], Entry], ...] = (Webhooks, Tools)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from tests.hostile.entries.tools import Tools
 from tests.hostile.entries.webhooks import Webhooks
 from tests.hostile.entry import Entry
 from tests.hostile.faults import SourceFault
@@ -96,7 +97,120 @@ _WEBHOOKS = (
     ),
 )
 
-_GUARDS: Mapping[Callable[[World], Entry], tuple[Guard, ...]] = {Webhooks: _WEBHOOKS}
+_ACTIONS, _MCP = "opencrab.actions.mcp", "opencrab.adapters.mcp"
+
+_TOOLS = (
+    Guard(
+        "PinsNotCompared",
+        f"{_MCP}.connections",
+        "if listed != fingerprint:",
+        "if listed is None:",
+        "a tool that its server changed is called as if it had not",
+    ),
+    Guard(
+        "ChangesNotHeard",
+        f"{_MCP}.http",
+        "self.tools_changed = True",
+        "self.tools_changed = False",
+        "a server says that its tools changed, and nobody looks",
+    ),
+    Guard(
+        "ChangedToolsOffered",
+        _ACTIONS,
+        "if tool.name not in changed",
+        "if tool.name",
+        "a model is offered a tool that its server has changed",
+    ),
+    Guard(
+        "TrustedUnseen",
+        f"{_ENGINE}.mcp.trust",
+        "if listed.fingerprint != fingerprint:",
+        "if not fingerprint:",
+        "what an owner trusts is what the server says a moment later",
+    ),
+    Guard(
+        "ImpactsLowered",
+        _ACTIONS,
+        "impact=tool.impact,",
+        "impact=tool.impact.READ,",
+        "a tool touches less than its owner said, and asks nobody",
+    ),
+    Guard(
+        "ToolResultsClean",
+        _ACTIONS,
+        "return ActionResult.ok(server=server.name, **told, **data).replaced(taint=True)",
+        "return ActionResult.ok(server=server.name, **told, **data)",
+        "what a tool says counts as words of the house",
+    ),
+    Guard(
+        "ToolFailuresClean",
+        _ACTIONS,
+        "return failed.replaced(taint=True)",
+        "return failed",
+        "what a tool says when it fails counts as words of the house",
+    ),
+    Guard(
+        "ToolsOfferedToAll",
+        _ACTIONS,
+        "if (tool.shared or authority in _OWN) and action.offered(agent, routing)",
+        "if action.offered(agent, routing)",
+        "anybody's turn is offered the owner's tools",
+    ),
+    Guard(
+        "ToolsCalledForAll",
+        _ACTIONS,
+        "if not (tool.shared or (context.turn.authority in _OWN and context.clearance.whole)):",
+        "if context is None:",
+        "anybody's turn calls the owner's tools by their names",
+    ),
+    Guard(
+        "ShadowsTrusted",
+        "opencrab.domain.mcp.tool",
+        "if taken is not None:",
+        "if taken is tool:",
+        "a tool takes the name of another one of its server",
+    ),
+    Guard(
+        "HiddenWordsKept",
+        "opencrab.domain.mcp.text",
+        "if each.isspace() or unicodedata.category(each) not in _INVISIBLE",
+        "if each",
+        "a description says to a model what its owner does not see",
+    ),
+    Guard(
+        "PathsClimb",
+        "opencrab.domain.mcp.openapi",
+        "if not value or _CLIMBS & {*_SLASHES.split(value)}:",
+        "if not value:",
+        "an argument leads to another operation than the one that was trusted",
+    ),
+    Guard(
+        "ApisLeadElsewhere",
+        f"{_MCP}.openapi",
+        "if _origin(found) != _origin(self._server.openapi):",
+        "if not found:",
+        "a description sends the owner's key to another host",
+    ),
+    Guard(
+        "CardsLeadElsewhere",
+        f"{_MCP}.a2a",
+        "if _origin(found) != _origin(self._server.a2a):",
+        "if not found:",
+        "a card sends the owner's key to another host",
+    ),
+    Guard(
+        "HopsForgotten",
+        _ACTIONS,
+        "hops = context.turn.hops + 1",
+        "hops = 1",
+        "words go round among agents of several houses without an end",
+    ),
+)
+
+_GUARDS: Mapping[Callable[[World], Entry], tuple[Guard, ...]] = {
+    Webhooks: _WEBHOOKS,
+    Tools: _TOOLS,
+}
 
 ENTRY_FAULTS = tuple(
     SourceFault(
