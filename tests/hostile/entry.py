@@ -1,6 +1,6 @@
 """An entry: one more way into the hostile world and out of it, with moves and laws of its own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opencrab.domain.turn.turn import Turn
@@ -18,11 +18,13 @@ Move = Callable[["World"], None]
 class Entry:
     """What is there beside people, time and workers; this one adds nothing.
 
-    `secrets` must never be told to a model or to anybody else.
+    `secrets` must never be told to a model or to anybody else; `groups` are sessions that others
+    read.
     """
 
     name = "none"
     secrets: tuple[str, ...] = ()
+    groups: Collection[str] = ()
 
     def furnish(self, world: "World") -> None:
         """Prepare the world before its runtime is made."""

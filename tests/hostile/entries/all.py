@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
+from tests.hostile.entries.chats import Chats
 from tests.hostile.entries.tools import Tools
 from tests.hostile.entries.webhooks import Webhooks
 from tests.hostile.entry import Entry
 from tests.hostile.world import World
 
-ENTRIES_OF_RUNS: tuple[Callable[[World], Entry], ...] = (Webhooks, Tools)
+ENTRIES_OF_RUNS: tuple[Callable[[World], Entry], ...] = (Webhooks, Tools, Chats)

@@ -45,7 +45,7 @@ class DoorEntry(Entry):
     Each event has a number in its words, such as `#e12e`, whoever wrote it.
     """
 
-    principals: str
+    principals: str | tuple[str, ...]
     """How the principals of this entry begin."""
 
     def __init__(self, world: World) -> None:
@@ -94,10 +94,10 @@ class DoorEntry(Entry):
             if not by_it or turn.trigger is not Trigger.MESSAGE:
                 continue
             self.world.watcher.counts["turns by the door"] += 1
-            found = _NUMBER.findall(admission.line.text)
-            sent = self._numbers.get(int(found[0])) if found else None
+            number = self.number_of(admission)
+            sent = self._numbers.get(number)
             if sent is None:
-                self._problem(f"{turn.id} answers a request that nobody signed: {found}")
+                self._problem(f"{turn.id} answers a request that nobody signed: {number}")
                 continue
             if (turn.authority, turn.principal_id) != (sent.authority, sent.principal):
                 self._problem(
@@ -108,6 +108,11 @@ class DoorEntry(Entry):
             same.add(turn.id)
             if len(same) > 1:
                 self._problem(f"event {sent.event} of {sent.name} became {len(same)} turns")
+
+    def number_of(self, admission: AdmittedMessage) -> int:
+        """Return the number of a message's event; 0 without one."""
+        found = _NUMBER.search(admission.line.text)
+        return 0 if found is None else int(found[1])
 
     def _problem(self, text: str) -> None:
         self.world.watcher.problem(text)

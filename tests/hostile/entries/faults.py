@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from tests.hostile.entries.chats import Chats
 from tests.hostile.entries.tools import Tools
 from tests.hostile.entries.webhooks import Webhooks
 from tests.hostile.entry import Entry
@@ -207,9 +208,70 @@ _TOOLS = (
     ),
 )
 
+_CHATS = (
+    Guard(
+        "LineNotCompared",
+        f"{_DOOR}.line",
+        "if not is_line_signature(lookup.secret(SECRET).strip(), request.body, signature):",
+        "if not signature:",
+        "whoever sends any signature of LINE's form is let in",
+    ),
+    Guard(
+        "SlackNotCompared",
+        f"{_DOOR}.slack",
+        "if not is_slack_signature("
+        "lookup.secret(SECRET).strip(), timestamp, request.body, signature):",
+        "if not signature:",
+        "whoever sends any signature of Slack's form is let in",
+    ),
+    Guard(
+        "SlackAgeNotChecked",
+        f"{_DOOR}.slack",
+        "if abs(request.now - int(timestamp)) > FRESH_SECONDS:",
+        "if request.now < 0:",
+        "a request of Slack that was recorded long ago is taken",
+    ),
+    Guard(
+        "SlackTimeNotSigned",
+        f"{_DOOR}.slack",
+        "timestamp, request.body, signature):",
+        'str(int(request.now)), request.body, signature) and "retry" not in timestamp:',
+        "a request counts by the time at which it comes, which nobody signed",
+    ),
+    Guard(
+        "EverybodyDecides",
+        f"{_ENGINE}.chat.approval_buttons",
+        "is_owner = chat.people.authority(person.id) is Authority.OWNER",
+        "is_owner = chat.people.authority(person.id) is not None",
+        "whoever finds the data of a button decides",
+    ),
+    Guard(
+        "ShownHashForgotten",
+        f"{_ENGINE}.chat.approval_buttons",
+        "shown_hash=shown_hash,",
+        "shown_hash=None,",
+        "a press approves another call than the one that was shown",
+    ),
+    Guard(
+        "StrangersAreUsers",
+        "opencrab.domain.chat.people",
+        "return Authority.USER if user_id in self.user_ids else Authority.PUBLIC",
+        "return Authority.USER",
+        "everybody on a chat service has a user's rights",
+    ),
+    Guard(
+        "GroupsAreOwners",
+        f"{_ENGINE}.chat.messages",
+        "others_read=room.is_group",
+        "others_read=False",
+        "a group hears what only the owner may",
+    ),
+)
+
 _GUARDS: Mapping[Callable[[World], Entry], tuple[Guard, ...]] = {
     Webhooks: _WEBHOOKS,
     Tools: _TOOLS,
+    Chats: _CHATS,
 }
 
 ENTRY_FAULTS = tuple(

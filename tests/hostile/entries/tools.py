@@ -279,8 +279,16 @@ class Tools(Entry):
             self._problem(f"{server} was called for {tool} by {action}")
         if self.servers.told.get((server, trust.tool)) != trust.listing:
             self._problem(f"{action} was called, and its server tells something else of it by now")
-        if turn is None or not (trust.shared or self._is_own(turn)):
+        self._hear_for(turn, action, trust)
+
+    def _hear_for(self, turn: Turn | None, action: str, trust: Trust) -> None:
+        """What a server returns is its owner's, unless it is shared."""
+        if trust.shared:
+            return
+        if turn is None or not self._is_own(turn):
             self._problem(f"{action} was called for somebody else than its owner")
+        elif any(turn.session_id in entry.groups for entry in self.world.entries):
+            self._problem(f"{action} was called where others read")
 
     def _operation(self, trust: Trust, called: str) -> str:
         """Return the operation that a request of the API is: by method and path, as trusted."""
