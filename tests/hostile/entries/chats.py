@@ -7,8 +7,10 @@ from typing import Any
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.chat.event import ChatEvent, ChatRoom
 from opencrab.domain.chat.people import ChatPeople
+from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.approvals import approvals
+from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.chat_link import Chat, ChatCheck
 from opencrab.ports.models.model import ChatRequest
@@ -18,6 +20,7 @@ from tests.hostile.entries.door import DoorEntry, Sent, broken, hostile_words
 from tests.hostile.entry import Move
 from tests.hostile.moves import agree
 from tests.hostile.outside import Wall
+from tests.hostile.watch import Canary
 from tests.hostile.world import World
 from tests.line import fake as line
 from tests.slack import fake as slack
@@ -51,6 +54,17 @@ class Chats(DoorEntry):
         self._caught: tuple[Mapping[str, str], bytes] = {}, b""
         self._in_group: set[int] = set()
         self.groups = set[str]()
+
+    def opened(self) -> None:
+        """Let each agent always remember something that no group may hear."""
+        super().opened()
+        for kind, agent_id in _AGENTS.items():
+            canary = Canary(f"CANARY-CORE-{kind}0", agent=agent_id, not_outsiders=True)
+            self.world.watcher.canaries += (canary,)
+            told = NewMemory(
+                content=f"Hello today {canary.token}", category="core", hearing=Hearing.PRIVATE
+            )
+            MemoryCurator(self.world.runtime, agent_id, "owner").add(told)
 
     def secret(self, _name: str) -> str | None:
         return SECRET

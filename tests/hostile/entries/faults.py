@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from tests.hostile.entries.bundles import Bundles
 from tests.hostile.entries.chats import Chats
 from tests.hostile.entries.tools import Tools
 from tests.hostile.entries.webhooks import Webhooks
@@ -268,10 +269,72 @@ _CHATS = (
     ),
 )
 
+_ROWS, _IMPORTING = f"{_ENGINE}.bundle.rows", f"{_ENGINE}.bundle.importing"
+
+_BUNDLES = (
+    Guard(
+        "BundledMemoriesTrusted",
+        _ROWS,
+        "part, trusted=record.trusted",
+        "part, trusted=True",
+        "a stranger's memories count as the agent's own",
+    ),
+    Guard(
+        "BundledNotesTrusted",
+        _ROWS,
+        "tainted=value.tainted or not record.trusted",
+        "tainted=value.tainted",
+        "a stranger's notes count as the agent's own",
+    ),
+    Guard(
+        "BundledSkillsLive",
+        _ROWS,
+        "status=SkillStatus.QUARANTINED,",
+        "status=SkillStatus.ACTIVE,",
+        "a stranger's skill counts before its owner has seen it",
+    ),
+    Guard(
+        "BundledSchedulesRun",
+        _ROWS,
+        "own_one.replaced(enabled=False, channel=None)",
+        "own_one.replaced(channel=None)",
+        "a stranger's schedule runs",
+    ),
+    Guard(
+        "BundledGoalsTaken",
+        _ROWS,
+        "if values and kind in TRUSTED_KINDS and not record.trusted:",
+        "if values and kind is None:",
+        "a stranger's goals are worked on",
+    ),
+    Guard(
+        "BundledFilesClean",
+        _IMPORTING,
+        "workspace_path(path), clean and record.trusted",
+        "workspace_path(path), clean",
+        "a stranger's files count as the agent's own writing",
+    ),
+    Guard(
+        "BundledFileNamesClean",
+        _IMPORTING,
+        "if not is_own:",
+        "if not path:",
+        "names that a stranger gave to files are listed as the agent's own",
+    ),
+    Guard(
+        "BundledPolicyKept",
+        _IMPORTING,
+        "return untrusted_bundled_agent(bundled), (AgentImportNote.UNTRUSTED,)",
+        "return bundled, (AgentImportNote.UNTRUSTED,)",
+        "a stranger decides what the agent does unasked, and what it may spend",
+    ),
+)
+
 _GUARDS: Mapping[Callable[[World], Entry], tuple[Guard, ...]] = {
     Webhooks: _WEBHOOKS,
     Tools: _TOOLS,
     Chats: _CHATS,
+    Bundles: _BUNDLES,
 }
 
 ENTRY_FAULTS = tuple(

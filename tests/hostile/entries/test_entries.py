@@ -19,6 +19,9 @@ QUICKLY = {
     "ToolsOfferedToAll": 0,
     "ToolsCalledForAll": 0,
     "ChangesNotHeard": 1,
+    "BundledMemoriesTrusted": 0,
+    "BundledSkillsLive": 0,
+    "BundledPolicyKept": 0,
     "LineNotCompared": 0,
     "SlackTimeNotSigned": 0,
 }
@@ -29,13 +32,14 @@ MOST = 60
 
 def test_whoever_comes_by_an_entry_stays_in_its_bounds(tmp_path: Path) -> None:
     totals = Totals()
-    assert play(tmp_path, "share/2", totals, entries=ENTRIES_OF_RUNS, most=MOST) == []
+    assert play(tmp_path, "share/10", totals, entries=ENTRIES_OF_RUNS, most=MOST) == []
     assert totals.counts["turns by the door"] > 0
     assert totals.counts["door webhook 401"] > 0
     assert totals.counts["door webhook 202"] > 0
     assert totals.counts["tools trusted"] > 0
     assert totals.counts["tools run"] > 0
     assert totals.counts["chat turns in groups"] > 0
+    assert totals.counts["bundle turns"] > 0
 
 
 @pytest.mark.parametrize(
