@@ -13,6 +13,7 @@ from opencrab.domain.turn.record import ActionCall, ApprovalDecision, ModelInten
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.journal import TurnChange
 from opencrab.ports.workspace.files import FileInfo
+from tests.hostile.entries.faults import ENTRY_FAULTS
 from tests.hostile.faults import FAULTS
 from tests.hostile.playing import Totals, play
 from tests.hostile.world import Bug, World
@@ -287,6 +288,7 @@ BUGS: tuple[Bug, ...] = (
     Seeded(RepeatsUnseen, "models"),
     Seeded(AllowedBySubstring, "web"),
     *FAULTS,
+    *ENTRY_FAULTS,
 )
 
 

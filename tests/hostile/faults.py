@@ -1,20 +1,23 @@
 """Bugs that are seeded in the source: functions of the product run with the code of a mutant."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from tests.hostile.world import Bug
+from tests.hostile.entry import Entry
+from tests.hostile.world import Bug, World
 from tests.mutants.mutant import Mutant
 
 
 class SourceFault(Bug):
     """A fault of one function of the product, there while a run is played."""
 
-    def __init__(self, name: str, *mutants: Mutant) -> None:
-        self.name, self.mutants = name, mutants
+    def __init__(
+        self, name: str, *mutants: Mutant, entries: tuple[Callable[[World], Entry], ...] = ()
+    ) -> None:
+        self.name, self.mutants, self.entries = name, mutants, entries
 
     @contextmanager
     def active(self) -> Iterator[None]:

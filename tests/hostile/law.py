@@ -10,7 +10,7 @@ from typing import Any
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.turn.action import Action
+from opencrab.ports.turn.action import Action, ActionContext
 
 STEPS = 5
 """Answers of a model that one turn may have."""
@@ -130,6 +130,24 @@ def runs_unasked(policy: Any, name: str, impact: str) -> bool:
     if isinstance(policy, ApprovalPolicy):
         return impact in UNASKED[policy]
     return impact == "speech" or bool({name, impact} & set(policy))
+
+
+def is_granted(
+    grants: list[Any], action: Action, impact: str, arguments: Any, context: ActionContext
+) -> bool:
+    """Whether an owner gave leave beforehand for such a call of this agent."""
+    now = context.clock.now()
+    touches = (action.touches(arguments),) if action.touches else ()
+    targets = context.targets or touches
+    counted = {impact, "external"} if action.name == "web_fetch" else {impact}
+    return any(
+        grant.agent_id == context.agent.id
+        and (action.name in grant.actions or counted & {i.value for i in grant.impacts})
+        and now < grant.until
+        and (not grant.touches or targets)
+        and all(each.startswith(grant.touches) for each in targets)
+        for grant in grants
+    )
 
 
 def is_normal(path: str) -> bool:

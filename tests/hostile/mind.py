@@ -3,7 +3,7 @@
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
@@ -55,6 +55,7 @@ _READING = {"ws_list", "ws_read", "read_note", "get_vault_structure", "browse_hi
 _MOSTLY, _OFTEN, _NAMED = 0.9, 0.6, 0.4
 _OVERLONG = 0.3
 _LASTING = 0.1
+_ELSEWHERE = 0.35
 _PATHS = {"path", "filename", "new_path", "source_note", "target_note", "link_text"}
 _NAMES = (
     "deep-focus",
@@ -97,6 +98,8 @@ class Mouth:
     watcher: Sees
     failing: float = 0.04
     last: list[ActionCall] = field(default_factory=list)
+    elsewhere: tuple[Callable[[], tuple[tuple[str, Mapping[str, Any]], ...]], ...] = ()
+    """What lists calls of other installations' tools, by name and schema."""
 
     def answer(
         self, request: ChatRequest, dirty: tuple[str, ...]
@@ -131,6 +134,9 @@ class Mouth:
 
     def _call(self, read: str, dirty: tuple[str, ...]) -> ActionCall:
         dice = self.dice
+        others = [call for listed in self.elsewhere for call in listed()]
+        if others and dice.random() < _ELSEWHERE:
+            return self._call_elsewhere(others, read, dirty)
         action = dice.choice(self.actions)
         if dice.random() < 0.15:
             action = dice.choice(
@@ -150,6 +156,17 @@ class Mouth:
         if dice.random() < 0.15:
             given = arguments.twisted(given, dice)
         name, given = self._wrapped(self._named(action.name), given)
+        return ActionCall(id=dice.choice(("x", "c1_0", "", "c1_1")), name=name, arguments=given)
+
+    def _call_elsewhere(
+        self, others: list[tuple[str, Mapping[str, Any]]], read: str, dirty: tuple[str, ...]
+    ) -> ActionCall:
+        dice = self.dice
+        tool, schema = dice.choice(others)
+        given: Any = arguments.valid(dict(schema), dice, lambda name: self._pool(name, read, dirty))
+        if dice.random() < _LASTING:
+            given = arguments.twisted(given, dice)
+        name, given = self._wrapped(tool, given)
         return ActionCall(id=dice.choice(("x", "c1_0", "", "c1_1")), name=name, arguments=given)
 
     def _named(self, name: str) -> str:

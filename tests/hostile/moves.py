@@ -227,7 +227,7 @@ def attempt(world: World, name: str) -> None:
     """Try a move; a worker or the sweep is never refused."""
     world.watcher.counts[f"move {name}"] += 1
     try:
-        MOVES[name][1](world)
+        (MOVES.get(name) or world.moves[name])[1](world)
     except OpenCrabError as error:
         world.watcher.counts[f"refused {name}: {type(error).__name__}"] += 1
         if name in _NEVER_REFUSED:

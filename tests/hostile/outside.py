@@ -88,16 +88,19 @@ def outside_group() -> Group:
 def watched_registry(skills: StandardSkills, judge: Judge) -> Registry:
     """All actions of the product and those above, each looked at before it runs."""
     groups = (*GROUPS, outside_group())
-    return Registry((_watched(group, judge) for group in groups), skills)
+    return Registry((watched_group(group, judge) for group in groups), skills)
 
 
-def _watched(group: Group, judge: Judge) -> Group:
+def watched_group(group: Group, judge: Judge) -> Group:
+    """A group whose actions are each looked at before they run."""
     watched = Group(group.name)
-    watched.actions = [_looked_at(action, judge) for action in group.actions]
+    watched.actions = [watched_action(action, judge) for action in group.actions]
     return watched
 
 
-def _looked_at(action: Action, judge: Judge) -> Action:
+def watched_action(action: Action, judge: Judge) -> Action:
+    """An action that is looked at before it runs."""
+
     def run(arguments: Any, context: ActionContext) -> ActionResult:
         judge(action, arguments, context)
         return action.run(arguments, context)

@@ -3,7 +3,7 @@
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from opencrab.engine.approvals import approvals
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.goals import instructions
 from tests.hostile import words
+from tests.hostile.entry import Entry
 from tests.hostile.moves import MOVES, OWNER, agree, make
 from tests.hostile.world import AGENTS, SKILLS, Bug, World
 
@@ -35,8 +36,6 @@ _SHOWN = (("calls", "called ", 100), ("moves", "move ", 0), ("refused people", "
 """What is told of how much: title, where its counts are, and how rare is too rare."""
 
 MEMORIES = 5_000
-_NAMES = tuple(MOVES)
-_WEIGHTS = tuple(weight for weight, _ in MOVES.values())
 _TAKEN = {action.name for group in GROUPS for action in group.actions}
 
 
@@ -56,17 +55,22 @@ class Totals:
 
 def play(
     place: Path | None, seed: str, totals: Totals, *, bug: Bug | None = None,
-    most: int = MOVES_IN_A_RUN,
+    most: int = MOVES_IN_A_RUN, entries: Sequence[Callable[[World], Entry]] = (),
 ) -> list[str]:  # fmt: skip
-    """Play the run of one seed; answers what went wrong."""
+    """Play the run of one seed, with these entries and those of the bug; answers what went wrong.
+
+    Without entries the moves of a seed are what they always were.
+    """
     dice = random.Random(seed)  # noqa: S311 - a schedule, not a secret
     with (
         tempfile.TemporaryDirectory(prefix="opencrab-hostile-", dir=place) as folder,
-        closing(World(Path(folder), dice, bug)) as world,
         (bug or Bug()).active(),
+        closing(World(Path(folder), dice, bug, (*entries, *(bug or Bug()).entries))) as world,
     ):
+        moves = {**MOVES, **world.moves}
+        weights = tuple(weight for weight, _ in moves.values())
         for _ in range(most):
-            make(world, dice.choices(_NAMES, _WEIGHTS)[0])
+            make(world, dice.choices(tuple(moves), weights)[0])
             totals.counts["moves"] += 1
             found = step_problems(world)
             if found and bug is not None:

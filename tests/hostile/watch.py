@@ -23,6 +23,7 @@ from opencrab.ports.models.model import ChatRequest
 from opencrab.ports.turn.action import FAILURE, Action, ActionContext
 from opencrab.ports.turn.journal import AdmittedMessage, TurnChange, resolve_record_pointers
 from tests.hostile import words
+from tests.hostile.entry import Entry
 from tests.hostile.goal_books import GoalBooks
 from tests.hostile.law import (
     BESIDE,
@@ -35,6 +36,7 @@ from tests.hostile.law import (
     called_name,
     fingerprint,
     impact_of,
+    is_granted,
     is_normal,
     is_same,
     runs_unasked,
@@ -92,6 +94,7 @@ class Watcher:
     policies: dict[str, Any] = field(default_factory=dict)
     effects: dict[str, Effect] = field(default_factory=dict)
     files: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = ()
     _marks: int = 0
 
     def __post_init__(self) -> None:
@@ -119,6 +122,8 @@ class Watcher:
         turn, text = self.turns[turn_id], body.decode()
         self.counts["model calls"] += 1
         self._hears(turn, text)
+        for entry in self.entries:
+            entry.sees(turn, request, text)
         marks = set(words.FOREIGN.findall(text)) - self.vouched
         self.dirty.setdefault(turn_id, set()).update(marks)
         if set(words.FOREIGN.findall(request.system)) - self.vouched:
@@ -147,6 +152,8 @@ class Watcher:
             raise Killed
 
     def _hears(self, turn: Turn, text: str) -> None:
+        if any(secret in text for entry in self.entries for secret in entry.secrets):
+            self.problem(f"a secret of an entry in a request of {turn.id}")
         for canary in self.canaries:
             if canary.token not in text:
                 continue
@@ -170,6 +177,8 @@ class Watcher:
         found = words.CANARY.search(text)
         if found:
             self.problem(f"{found[0]} in {where}")
+        if any(secret in text for entry in self.entries for secret in entry.secrets):
+            self.problem(f"a secret of an entry in {where}")
 
     # What actions do.
 
@@ -181,7 +190,8 @@ class Watcher:
         key = (turn.id, call_id)
         self.acting = action, arguments, context
         self.counts["actions run"] += 1
-        impact = impact_of(action.name, arguments)
+        known = (entry.impact_of(action.name) for entry in self.entries)
+        impact = next(filter(None, known), None) or impact_of(action.name, arguments)
         if action.name == "set_purpose" and self.dirty.get(turn.id, set()) - self.vouched:
             impact = "shared"
         self.counts[f"ran {impact}"] += 1
@@ -191,6 +201,8 @@ class Watcher:
         if stored is None or not is_same(action, stored, arguments):
             self.problem(f"{action.name} of {key} ran with other arguments than its model gave")
         self._require(action, impact, arguments, context)
+        for entry in self.entries:
+            entry.acts(action, context)
         if action.effect.value == "once":
             self.once[context.key] += 1
             if self.once[context.key] > 1:
@@ -219,27 +231,13 @@ class Watcher:
             return
         if key in self.approved and self.approved[key] == fingerprint(self.calls.get(key)):
             self.counts["ran by approval"] += 1
-        elif not guarded and self._granted(action, impact, arguments, context):
+        elif not guarded and is_granted(self.grants, action, impact, arguments, context):
             self.by_grant.add(key)
             self.counts["ran by grant"] += 1
             if len(self.by_grant) > sum(each.calls for each in self.grants):
                 self.problem("more calls ran by grants than were granted")
         else:
             self.problem(f"{action.name} ({impact}) ran unapproved, dirty: {dirty}, {policy}")
-
-    def _granted(self, action: Action, impact: str, arguments: Any, context: ActionContext) -> bool:
-        now = context.clock.now()
-        touches = (action.touches(arguments),) if action.touches else ()
-        targets = context.targets or touches
-        counted = {impact, "external"} if action.name == "web_fetch" else {impact}
-        return any(
-            grant.agent_id == context.agent.id
-            and (action.name in grant.actions or counted & {i.value for i in grant.impacts})
-            and now < grant.until
-            and (not grant.touches or targets)
-            and all(each.startswith(grant.touches) for each in targets)
-            for grant in self.grants
-        )
 
     def fetched(self, url: str) -> None:
         """A server was asked for an address."""
@@ -271,6 +269,8 @@ class Watcher:
                 self.problem(f"{turn.id} begins clean with a message of {turn.authority.value}")
             self.turns.setdefault(turn.id, turn)
             self.authorities.setdefault(turn.id, turn.authority)
+        for entry in self.entries:
+            entry.admitted(admission)
 
     def extended(self, turn: Turn, before: Turn) -> None:
         """A lease was extended for whoever saw `turn`, which was stored as `before`."""
@@ -279,6 +279,8 @@ class Watcher:
 
     def claimed(self, turn: Turn) -> None:
         self.turns[turn.id] = turn
+        for entry in self.entries:
+            entry.claimed(turn)
 
     def committed(self, change: TurnChange, stored: Turn) -> None:
         turn = self.turns[stored.id] = stored

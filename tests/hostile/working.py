@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
+from opencrab.bootstrap.channels.interactions import handle_queued_interaction
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.turn.background import run_background_turn
@@ -22,14 +24,14 @@ _POINTS = (0, 1, 3, 5, 8, 12, 20, 40, 70)
 def work(world: World) -> None:
     """A worker takes the next message: of a turn, of a summary, or of something to deliver."""
     home = world.runtime.home
-    queue, work_on = world.dice.choices(
-        (
-            (home.turns, _turn),
-            (home.deliveries, _delivery),
-            (home.compactions, _compaction),
-        ),
-        (80, 10, 10),
-    )[0]
+    jobs: list[tuple[Any, Callable[[World, Delivery], MessageOutcome]]] = [
+        (home.turns, _turn),
+        (home.deliveries, _delivery),
+        (home.compactions, _compaction),
+    ]
+    if world.entries:
+        jobs.append((home.interactions, _event))
+    queue, work_on = world.dice.choices(jobs, (80, 10, 10, 25)[: len(jobs)])[0]
     delivery = queue.receive(
         visibility_seconds=world.runtime.rules.visibility_seconds, wait_seconds=0
     )
@@ -67,6 +69,10 @@ def _compaction(world: World, delivery: Delivery) -> MessageOutcome:
         return run_background_turn(world.runtime, delivery, Pace())
     finally:
         watcher.running = before
+
+
+def _event(world: World, delivery: Delivery) -> MessageOutcome:
+    return handle_queued_interaction(world.runtime, delivery)
 
 
 def die_at_work(world: World) -> None:

@@ -1,9 +1,10 @@
 """The world of the hostile model: two agents, their people, secrets on all sides, and a watcher."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import reduce
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +32,8 @@ from opencrab.ports.turn.action import Action, ActionContext
 from tests.conftest import ROOT
 from tests.crash.ground import START
 from tests.hostile import names
+from tests.hostile.dying import Fragile, Fuse
+from tests.hostile.entry import Entry
 from tests.hostile.law import STEPS
 from tests.hostile.mind import HostileModels, Mouth
 from tests.hostile.outside import Internet, Judge, OwnSecrets, SearchService, Wall, watched_registry
@@ -51,63 +54,17 @@ _PLAINLY = 0.5
 
 
 _JUDGES: list[Judge] = []
-_FUSES: list["Fuse"] = []
+_FUSES: list[Fuse] = []
 
 
-def _judged(action: Action, arguments: Any, context: ActionContext) -> None:
+def judge_action(action: Action, arguments: Any, context: ActionContext) -> None:
     _JUDGES[0](action, arguments, context)
     if action.effect is not Effect.PURE:
         _FUSES[0].reached()
 
 
-ACTIONS = watched_registry(SKILLS, _judged)
+ACTIONS = watched_registry(SKILLS, judge_action)
 """Made once, since schemas are made only once for each registry; one world runs at a time."""
-
-
-class Fuse:
-    """Burns with each call of a port; at its end the process is killed, or `act` happens."""
-
-    def __init__(self) -> None:
-        self.left: int | None = None
-        self.act: Callable[[], object] | None = None
-        self.within = False
-        """Whether it happens within the next action that has an effect, instead of by calls."""
-
-    def reached(self) -> None:
-        """An action that has an effect runs."""
-        act, self.act = (self.act, None) if self.within else (None, self.act)
-        if act is not None:
-            act()
-
-    def burn(self) -> None:
-        """One more point in time has passed."""
-        if self.left is not None:
-            self.left -= 1
-            if self.left < 0:
-                act, self.left, self.act = self.act, None, None
-                if act is None:
-                    raise Killed
-                act()
-
-
-class Fragile:
-    """A port before and after whose calls the process may be killed."""
-
-    def __init__(self, target: Any, fuse: Fuse) -> None:
-        self._target, self._fuse = target, fuse
-
-    def __getattr__(self, name: str) -> Any:
-        inner = getattr(self._target, name)
-        if not callable(inner):
-            return inner
-
-        def call(*arguments: Any, **named: Any) -> Any:
-            self._fuse.burn()
-            answer = inner(*arguments, **named)
-            self._fuse.burn()
-            return answer
-
-        return call
 
 
 class SeenJournal:
@@ -180,6 +137,7 @@ class Bug:
     """A seeded bug; this one is none."""
 
     name = "none"
+    entries: "tuple[Callable[[World], Entry], ...]" = ()
 
     def active(self) -> AbstractContextManager[None]:
         """While a run with it is played."""
@@ -193,7 +151,10 @@ class Bug:
 class World:
     """One installation in a folder of its own, from one seed."""
 
-    def __init__(self, folder: Path, dice: random.Random, bug: Bug | None = None) -> None:
+    def __init__(
+        self, folder: Path, dice: random.Random, bug: Bug | None = None,
+        entries: "Sequence[Callable[[World], Entry]]" = (),
+    ) -> None:  # fmt: skip
         self.folder, self.dice = folder, dice
         self.clock = FakeClock(START)
         self.canaries = _canaries(dice)
@@ -214,18 +175,26 @@ class World:
         self.fuse = Fuse()
         self.internet = Internet(dice, self.watcher.mint, self.watcher.fetched)
         self._furnish()
+        self.entries = tuple(each(self) for each in entries)
+        self.moves = {name: move for each in self.entries for name, move in each.moves().items()}
         self.runtime = self._installed(bug or Bug())
         self.sessions = {name: name for name in SESSIONS}
+        for entry in self.entries:
+            entry.opened()
         self.outside_before = self.outside()
 
     def close(self) -> None:
         """Give up the home."""
+        for entry in self.entries:
+            entry.closed()
         self.database.close()
 
     def _installed(self, bug: Bug) -> Runtime:
         watcher = self.watcher
         _JUDGES[:], _FUSES[:] = [watcher.judge], [self.fuse]
+        watcher.entries = self.entries
         self.mouth.actions = ACTIONS._sorted
+        self.mouth.elsewhere = tuple(entry.calls for entry in self.entries)
         watcher.effects = {each.name: each.effect for each in self.mouth.actions}
         seen: dict[str, Any] = {
             "journal": SeenJournal(self.raw.journal, watcher),
@@ -251,6 +220,7 @@ class World:
             consequences=CONSEQUENCES,
             jobs=JOBS,
         )  # fmt: skip
+        runtime = reduce(lambda made, entry: entry.install(made), self.entries, runtime)
         runtime = bug.seed(runtime, self)
         ports: dict[str, Any] = {
             name: Fragile(getattr(runtime.home, name), self.fuse)
@@ -350,8 +320,7 @@ class World:
     def has_work(self) -> bool:
         """Whether a worker would receive a message now."""
         now = sqlite_milliseconds(self.clock.now())
-        queues = (self.raw.turns, self.raw.deliveries, self.raw.compactions)
-        visible = (cast(Any, queue).next_visible_at() for queue in queues)
+        visible = (cast(Any, queue).next_visible_at() for queue in self._queues())
         return any(at is not None and at <= now for at in visible)
 
     def alive(self, act: Callable[[], object]) -> bool:
@@ -368,8 +337,14 @@ class World:
 
     def restart(self) -> None:
         """A new process takes over: what the dead one held is given back."""
-        for queue in (self.raw.turns, self.raw.deliveries, self.raw.compactions):
+        for queue in self._queues():
             cast(Any, queue).release()
+        for entry in self.entries:
+            entry.restarted()
+
+    def _queues(self) -> tuple[Any, ...]:
+        events = (self.raw.interactions,) if self.entries else ()
+        return (self.raw.turns, self.raw.deliveries, self.raw.compactions, *events)
 
 
 def _canaries(dice: random.Random) -> dict[str, Canary]:

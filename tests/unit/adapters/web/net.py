@@ -53,11 +53,11 @@ class Net(httpcore.NetworkBackend):
 
     def pages(self, *allowed: str) -> HttpPages:
         """The product's fetching over this internet."""
-        return HttpPages(AllowList(allowed), self, self.resolve, lambda: self.now, _no_tls)
+        return HttpPages(AllowList(allowed), self, self.resolve, lambda: self.now, no_tls)
 
     def files(self, *allowed: str) -> HttpFiles:
         """The product's fetching of files over this internet."""
-        return HttpFiles(AllowList(allowed), self, self.resolve, lambda: self.now, _no_tls)
+        return HttpFiles(AllowList(allowed), self, self.resolve, lambda: self.now, no_tls)
 
     def answers(self, facts: Documents, clock: FakeClock) -> WebhookAnswerChannel:
         """The product's sending of answers over this internet."""
@@ -67,7 +67,7 @@ class Net(httpcore.NetworkBackend):
             self,
             resolve=self.resolve,
             seconds=lambda: self.now,
-            new_tls=_no_tls,
+            new_tls=no_tls,
         )
 
     def posts(self, clock: FakeClock) -> HttpSignedPost:
@@ -103,7 +103,7 @@ class Stream(httpcore.NetworkStream):
         if self._pieces is None:
             self._net.requests.append(self._asked)
             target = self._asked.split(" ", 2)[1]
-            host = self._asked.partition("Host: ")[2].partition("\r\n")[0]
+            host = self._asked[self._asked.lower().index("host: ") + 6 :].partition("\r\n")[0]
             self._pieces = [*self._net.answer(f"{self._scheme}://{host}{target}")]
         self._net.now += self._net.seconds_per_piece
         if timeout is not None and self._net.now >= timeout:
@@ -129,5 +129,5 @@ class Stream(httpcore.NetworkStream):
         return None
 
 
-def _no_tls() -> ssl.SSLContext:
+def no_tls() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

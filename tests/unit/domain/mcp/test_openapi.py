@@ -92,6 +92,13 @@ def test_a_path_with_an_unknown_part_is_left_out() -> None:
     assert read_http_operations({"openapi": "3.1.0", "paths": {"/n/{id}": {"get": {}}}}) == ()
 
 
+@pytest.mark.parametrize("path", ["../admin", "a/%2e%2E/b", "a/./b", "a\\..\\b"])
+def test_a_path_that_leads_upwards_is_left_out(path: str) -> None:
+    assert read_http_operations(document(**{path: {"get": {}}, "tides": {"get": {}}})) == (
+        only(document(tides={"get": {}})),
+    )
+
+
 def test_a_body_is_sent_as_what_the_api_takes() -> None:
     kinds: dict[str, Any] = {"text/xml": {}, "application/merge-patch+json; charset=utf-8": {}}
     found = only(document(a={"patch": {"requestBody": {"content": kinds}}}))

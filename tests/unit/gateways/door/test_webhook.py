@@ -92,6 +92,14 @@ def test_a_push_of_github_is_taken_by_what_is_signed(visit: Visit) -> None:
     assert visit.ask("hub", {}, BODY).status == 401
 
 
+@for_each("half", ["\ud83d", "蟹\udc80"])
+def test_half_a_character_in_a_signature_is_a_wrong_signature(visit: Visit, half: str) -> None:
+    made = signed(BODY)["webhook-signature"]
+    standard = {**signed(BODY), "webhook-signature": f"{made[:-3]}{half}"}
+    assert visit.ask("ci", standard, BODY).status == 401
+    assert visit.ask("hub", {"x-hub-signature-256": f"sha256={half}"}, BODY).status == 401
+
+
 def test_a_form_of_github_has_json_in_it(visit: Visit) -> None:
     body = b"payload=%7B%22ref%22%3A%22%E8%9F%B9%22%7D"
     headers = hub_signed(body, **{"content-type": "application/x-www-form-urlencoded"})

@@ -1,14 +1,15 @@
 """HTTP APIs that describe themselves by OpenAPI 3: operations as tools, and calls as requests.
 
 Operations with JSON bodies or none are read (https://spec.openapis.org/oas/v3.1.1.html); others,
-and those that need a header which the settings do not give, are left out.
+those that need a header which the settings do not give, and those whose path has a step `..`, are
+left out.
 """
 
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.mcp.schema import mcp_argument_schema
@@ -143,7 +144,8 @@ def _operation(
     if content:
         arguments.add_body(content)
     in_path = {name for name, place in arguments.places.items() if place == "path"}
-    if not arguments.usable or set(_IN_PATH.findall(path)) - in_path:
+    climbs = _CLIMBS & {*_SLASHES.split(unquote(path))}
+    if not arguments.usable or climbs or set(_IN_PATH.findall(path)) - in_path:
         return None
     sent_as = arguments.media_type
     said = [merged.get("summary"), merged.get("description")]

@@ -81,7 +81,7 @@ def _verify_as_standard(
     for secret in secrets:
         key = base64.b64decode(secret.removeprefix("whsec_"))
         expected = base64.b64encode(hmac.digest(key, signed, "sha256"))
-        if any(hmac.compare_digest(expected, each.encode()) for each in given):
+        if any(hmac.compare_digest(expected, each.encode(errors="replace")) for each in given):
             return event_id, {}
     raise NotGenuineRequest
 
@@ -90,7 +90,7 @@ def _verify_as_github(
     secrets: Iterable[str], request: SignedRequest
 ) -> tuple[str, Mapping[str, str]]:
     """Verify X-Hub-Signature-256; as only the body is signed, its hash is the event's id."""
-    given = request.headers.get("x-hub-signature-256", "").encode()
+    given = request.headers.get("x-hub-signature-256", "").encode(errors="replace")
     for secret in secrets:
         expected = f"sha256={hmac.digest(secret.encode(), request.body, 'sha256').hex()}".encode()
         if hmac.compare_digest(expected, given):
@@ -103,7 +103,7 @@ def _verify_as_github(
 def _verify_by_secret(
     secrets: Iterable[str], request: SignedRequest, lookup: RequestLookup
 ) -> tuple[str, Mapping[str, str]]:
-    """Verify a secret in `Authorization: Bearer` or X-Webhook-Secret; its hash is stored."""
+    """Verify a secret in `Authorization: Bearer` or X-Webhook-Secret."""
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     given = bearer.strip() if scheme.lower() == "bearer" else ""
     given = given or request.headers.get("x-webhook-secret", "")
@@ -116,7 +116,7 @@ def _verify_by_secret(
 
 
 def _secrets_in_force(webhook: Mapping[str, Any], now: float) -> Iterable[str]:
-    """Yield the secrets of a webhook, without an earlier one whose time is over."""
+    """Yield a webhook's secrets without those whose time is over."""
     yield from webhook.get("secrets", ())
     if now < float(webhook.get("previous_until") or 0):
         yield from webhook.get("previous", ())

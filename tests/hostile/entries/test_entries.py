@@ -1,0 +1,55 @@
+"""A share of the runs with more ways in; `make hostile` plays them at length and hunts each bug."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.bugs import hunt
+from tests.hostile.entries.all import ENTRIES_OF_RUNS
+from tests.hostile.entries.faults import ENTRY_FAULTS
+from tests.hostile.playing import Totals, play
+from tests.hostile.world import Bug
+
+QUICKLY = {
+    "SignaturesNotCompared": 0,
+    "OwnersWebhooksVouch": 0,
+    "WebhooksAreOwners": 0,
+    "AnswersSignedByTheSender": 0,
+    "ImpactsLowered": 0,
+    "ToolsOfferedToAll": 0,
+    "ToolsCalledForAll": 0,
+    "ChangesNotHeard": 1,
+    "BundledMemoriesTrusted": 0,
+    "BundledSkillsLive": 0,
+    "BundledPolicyKept": 0,
+    "LineNotCompared": 0,
+    "SlackTimeNotSigned": 0,
+}
+"""Bugs that one run catches early, with its number."""
+
+MOST = 60
+
+
+def test_whoever_comes_by_an_entry_stays_in_its_bounds(tmp_path: Path) -> None:
+    totals = Totals()
+    assert play(tmp_path, "share/10", totals, entries=ENTRIES_OF_RUNS, most=MOST) == []
+    assert totals.counts["turns by the door"] > 0
+    assert totals.counts["door webhook 401"] > 0
+    assert totals.counts["door webhook 202"] > 0
+    assert totals.counts["tools trusted"] > 0
+    assert totals.counts["tools run"] > 0
+    assert totals.counts["chat turns in groups"] > 0
+    assert totals.counts["bundle turns"] > 0
+
+
+@pytest.mark.parametrize(
+    "bug", [bug for bug in ENTRY_FAULTS if bug.name in QUICKLY], ids=lambda bug: bug.name
+)
+def test_a_seeded_bug_of_an_entry_is_caught(tmp_path: Path, bug: Bug) -> None:
+    assert hunt(bug, tmp_path, runs=1, first=QUICKLY[bug.name]) is not None
+
+
+def test_each_entry_has_bugs_in_its_guards() -> None:
+    hunted = {entry for bug in ENTRY_FAULTS for entry in bug.entries}
+    assert hunted == set(ENTRIES_OF_RUNS)
+    assert set(QUICKLY) <= {bug.name for bug in ENTRY_FAULTS}
