@@ -73,7 +73,7 @@ class Net(httpcore.NetworkBackend):
     def posts(self, clock: FakeClock) -> HttpSignedPost:
         """The product's signed posts over this internet."""
         return HttpSignedPost(
-            clock, self, resolve=self.resolve, seconds=lambda: self.now, new_tls=_no_tls
+            clock, self, resolve=self.resolve, seconds=lambda: self.now, new_tls=no_tls
         )
 
     def resolve(self, name: str, port: int) -> Sequence[str]:
