@@ -43,6 +43,5 @@ def configured_vectors(
     from opencrab.bootstrap.rules import configured_engine_rules
     from opencrab.engine.memory.embedding import MeteredEmbedder
 
-    return Vectors(
-        MeteredEmbedder(journal, agents, models, clock, configured_engine_rules(configured))
-    )
+    rules = configured_engine_rules(configured)
+    return Vectors(MeteredEmbedder(journal, agents, models, clock, rules, directory=models))
