@@ -2,6 +2,7 @@
 
 import base64
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from opencrab.adapters.answer_hub import AnswerHub
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
+from opencrab.domain.access.authority import Scope
 from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House
@@ -134,6 +136,29 @@ def test_an_edited_message_opens_a_session_that_knows_what_came_before(working: 
     # The old way and the new one go on side by side.
     tale = [user("こんにちは"), said(opened), user("青い船"), said(edited), user("続けて")]
     assert chat(house, "美香", *tale).headers["X-OpenCrab-Session"] == session
+
+
+def test_a_key_that_is_revoked_while_it_waits_gets_no_answer(house: House) -> None:
+    agent = house.agent("蟹")
+    secret, kept = house.key(Scope.CHAT)
+    over = threading.Event()
+
+    def revoke_and_work() -> None:
+        while not over.is_set() and not house.got(f"/turns?agent_id={agent}")["items"]:
+            over.wait(0.02)
+        assert house.call("DELETE", f"/keys/{kept.id}").status_code < 300
+        house.work()
+
+    revoker = threading.Thread(target=revoke_and_work)
+    revoker.start()
+    try:
+        body = {"model": "蟹", "messages": [user("say 満潮🦀")]}
+        answer = ask(house, CHAT, body, Authorization=f"Bearer {secret}")
+    finally:
+        over.set()
+        revoker.join(30)
+    assert error(answer, 401)["type"] == "authentication_error"
+    assert "満潮" not in answer.text
 
 
 def test_the_same_request_is_answered_once_while_it_runs_and_anew_after_that(house: House) -> None:

@@ -14,6 +14,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.conversation.client_conversation import ClientConversation
+from opencrab.engine.conversation.key_holders import conversation_connection_holder
 from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller
@@ -65,8 +66,13 @@ class ClientAdmission:
         return self.conversation.admit(self.transcript, message_of, key=key, after=self.after)[0]
 
     async def wait_for_answer(self, api: RestContext, answer: CompletionAnswer) -> None:
-        """Wait for the answer; a client that must ask again for it gets it then."""
+        """Wait for the answer; a client that must ask again for it gets it then.
+
+        Raises Unauthenticated if the caller's key was revoked meanwhile.
+        """
         await wait_for_chat_completion(api, answer)
+        keys, key_hash = api.runtime.home.keys, self.caller.key_hash
+        await run_in_threadpool(conversation_connection_holder, keys, key_hash)
         if not answer.is_settled:
             await run_in_threadpool(self.conversation.expect_repeat, self.transcript)
 
