@@ -2,14 +2,12 @@
 
 import base64
 import json
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from opencrab.adapters.providers.scripted.model import Scripted
-from opencrab.domain.access.authority import Scope
 from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from opencrab.gateways.rest.mcp import resources, tools
@@ -154,40 +152,6 @@ def test_an_answer_that_takes_long_is_followed(house: House) -> None:
         followed = client.found("follow_turn", turn_id=turn)
     assert [reply["text"] for reply in followed["replies"]] == ["潮"]
     assert "there is no turn" in McpClient(house, house.chat).failed("follow_turn", turn_id=turn)
-
-
-@pytest.mark.parametrize("meta", [{}, {"_meta": {"progressToken": 1}}], ids=["whole", "stream"])
-@pytest.mark.parametrize("lost", ["key", "session"])
-def test_whoever_loses_key_or_session_while_it_waits_hears_no_answer(
-    house: House, lost: str, meta: dict[str, Any]
-) -> None:
-    secret, kept = house.key(Scope.CHAT)
-    agent = house.agent("蟹")
-    session = house.made("/sessions", {"participants": [agent]})["id"]
-    house.invite(session, secret)
-    client = McpClient(house, secret)
-    asked = {"agent": "蟹", "message": "say 満潮🦀", "session_id": session, "wait_seconds": 30}
-    message = client.message("tools/call", {**meta, "name": "ask_agent", "arguments": asked})
-    over = threading.Event()
-
-    def lose_and_work() -> None:
-        while not over.is_set() and not turns(house, session):
-            over.wait(0.02)
-        place = f"/sessions/{session}/members/{kept.principal.id}"
-        gone = house.call("DELETE", f"/keys/{kept.id}" if lost == "key" else place)
-        assert gone.status_code < 300, gone.text
-        house.work()
-
-    loser = threading.Thread(target=lose_and_work)
-    loser.start()
-    try:
-        heard = client.post(message)
-    finally:
-        over.set()
-        loser.join(30)
-    assert "満潮" in house.lines(session)[-1]
-    assert "満潮" not in heard.text
-    assert ("unknown or revoked" if lost == "key" else "there is no turn") in heard.text
 
 
 def test_progress_is_told_while_an_answer_is_waited_for(house: House) -> None:
