@@ -14,14 +14,26 @@ from tests.running import KEY, server
 from tests.unit.adapters.providers.dripping import heard, listening
 
 CLIENT = Path(__file__).with_name("openai_client.py")
+TOOLS_CLIENT = Path(__file__).with_name("openai_tools_client.py")
+SCRIPT = """
+[[answers]]
+when = "tide"
+calls = [
+    {name = "client__tide", arguments = '{"place": "潮岬"}'},
+    {name = "client__tide", arguments = '{"place": "reef"}'},
+]
+[[answers]]
+when = "tide"
+text = "六時です🌊"
+"""
 
 pytest_plugins = ["tests.llama.fixture"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-def steps(sdk: Path, port: int, *more: str) -> Iterator[dict[str, Any]]:
+def steps(sdk: Path, port: int, *more: str, program: Path = CLIENT) -> Iterator[dict[str, Any]]:
     """What the client tells, as it tells it."""
-    command = [str(sdk), str(CLIENT), f"http://127.0.0.1:{port}", KEY, *more]
+    command = [str(sdk), str(program), f"http://127.0.0.1:{port}", KEY, *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for row in process.stdout:
@@ -87,3 +99,18 @@ def test_words_arrive_while_the_model_still_speaks_and_texts_become_vectors(
                     speaker.goes_on.set()
         speaker.hung_up.set()
     assert said == "ひとつ two みっつ🦀 end"
+
+
+def test_it_runs_its_own_tools_for_an_agent(sdk: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.toml"
+    script.write_text(SCRIPT, encoding="utf-8")
+    with server(tmp_path / "data", script=script) as running:
+        running.call("POST", "/agents", {"name": "蟹", "language": "ja"})
+        told = list(steps(sdk, running.port, program=TOOLS_CLIENT))
+    assert told == [
+        {"finish": "tool_calls", "said": None},
+        {"finish": "stop", "said": "六時です🌊"},
+        {"streamed": "tide", "arguments": '{"place": "潮岬"}', "said": "六時です🌊"},
+        {"calls": ["tide", "tide"], "status": "completed", "said": "六時です🌊"},
+        {"refused": "tool_choice"},
+    ]

@@ -146,13 +146,17 @@ class CompletionStream(AnswerStream):
         if error is not None:
             yield _event(openai_error_of_problem(http_problem(error)))
             return
-        yield self._chunk({}, "stop")
+        calls = self._answer.tool_calls()
+        if calls:
+            told = [{"index": n, **call.model_dump()} for n, call in enumerate(calls)]
+            yield self._chunk({"tool_calls": told})
+        yield self._chunk({}, "tool_calls" if calls else "stop")
         if self._usage:
             usage = self._answer.usage().model_dump()
             yield _event(self._told_of({"choices": [], "usage": usage}))
         yield _END
 
-    def _chunk(self, delta: dict[str, str], finish: str | None = None) -> str:
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         return _event(self._told_of({"choices": [choice]}))
 
