@@ -13,10 +13,12 @@ from opencrab.domain.conversation.client_tools import (
     ClientTools,
 )
 from opencrab.domain.document import new_fact
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import Conflict
 from opencrab.domain.turn.record import CLIENT_TOOLS, CallResult
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.conversation.client_results import accept_client_results
+from opencrab.engine.erasure.turns import TurnErasure
 from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
@@ -117,6 +119,17 @@ def test_it_waits_without_cost_takes_results_once_and_goes_on(house: House) -> N
     assert answer(house, turn, waits.n) == taken
     house.later(7_200)
     ended(house, turn)
+
+
+def test_what_a_client_offered_and_returned_is_forgotten_with_its_turn(house: House) -> None:
+    turn = furnished(house)
+    house.work()
+    answer(house, turn, asked(house, turn).n)
+    house.work()
+    wish = ErasureRequest(scope=ErasureScope.SESSION, id="s")
+    assert TurnErasure(house.runtime, "crab", wish).erase_turn(turn.id)
+    for kind in (CLIENT_CALLS, CLIENT_TOOLS):
+        assert house.home.facts.page("crab", kind, limit=9) == ()
 
 
 def test_without_results_it_ends_when_the_time_is_over(house: House) -> None:
