@@ -62,7 +62,9 @@ async def answer_chat_completion(
     usage = body.stream_options is not None and body.stream_options.include_usage
     stream = CompletionStream(answer, body.model, usage=usage)
     if body.stream and api.longest_seconds is None:
-        response: Response = http_event_stream_response(stream.events(api.watch, ANSWER_SECONDS))
+        response: Response = http_event_stream_response(
+            stream.events(api.watch, ANSWER_SECONDS, caller.key_hash)
+        )
     else:
         await admission.wait_for_answer(api, answer)
         if body.stream:

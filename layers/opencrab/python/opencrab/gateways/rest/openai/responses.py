@@ -70,7 +70,9 @@ async def answer_with_openai_response(
     asked = _unfilled_response(answer, body)
     stream = ResponseStream(answer, asked) if body.stream else None
     if stream and api.longest_seconds is None:
-        response: Response = http_event_stream_response(stream.events(api.watch, ANSWER_SECONDS))
+        response: Response = http_event_stream_response(
+            stream.events(api.watch, ANSWER_SECONDS, caller.key_hash)
+        )
     else:
         if body.background and not stream:
             await run_in_threadpool(answer.replies.read)
