@@ -36,7 +36,7 @@ from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.call import ReadyCall, call_result, check_turn_call
-from opencrab.engine.turn.close import close_turn
+from opencrab.engine.turn.close import close_narrowed_turn, close_turn
 from opencrab.engine.turn.large_result import spill_large_turn_result
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import Action, ActionContext, one_line
@@ -93,6 +93,9 @@ def run_client_call_of_turn(work: TurnWork, ready: ReadyCall, finish: Finish) ->
 
 def _wait(work: TurnWork, ready: ReadyCall) -> None:
     """Ask the client for the call and those behind it, and let the turn wait."""
+    if work.narrowed:
+        close_narrowed_turn(work)
+        return
     calls = [ready.call]
     if not _tools(work.runtime, work.turn).one_at_a_time:
         calls += _calls_behind(work, ready.call)
