@@ -1,7 +1,7 @@
 """What OpenAI's own Python client does with a running OpenCrab, in an environment of its own.
 
-Writes one JSON object for each step. With a text as third argument it only streams the answer to
-that, and tells its words as they arrive.
+Writes one JSON object for each step. With `--embed` as third argument it only asks for vectors;
+with a text it only streams the answer to that, and tells its words as they arrive.
 """
 
 import json
@@ -81,7 +81,23 @@ def whole() -> None:
         tell(error=type(error).__name__, code=error.code)
 
 
-if len(sys.argv) > 3:
+def embed() -> None:
+    """Vectors as the library asks for them by itself (base64), as numbers, and shortened."""
+    texts, tokens = ["波🦀", "foam"], 0
+    for form in (None, "float"):
+        more: dict[str, Any] = {} if form is None else {"encoding_format": form}
+        found = client.embeddings.create(model="蟹", input=texts, **more)
+        vectors, tokens = [list(each.embedding) for each in found.data], found.usage.total_tokens
+        tell(format=form, vectors=vectors, model=found.model)
+    try:
+        client.embeddings.create(model="蟹", input="x", dimensions=256)
+    except openai.UnprocessableEntityError as error:
+        tell(tokens=tokens, refused=error.param)
+
+
+if sys.argv[3:] == ["--embed"]:
+    embed()
+elif len(sys.argv) > 3:
     stream(sys.argv[3])
 else:
     whole()

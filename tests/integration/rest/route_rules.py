@@ -267,6 +267,7 @@ CLIENT_ROUTES = {
     "GET /v1/models",
     "GET /v1/models/{model}",
     "POST /v1/chat/completions",
+    "POST /v1/embeddings",
     "POST /v1/responses",
     "GET /v1/responses/{response_id}",
     "POST /v1/responses/{response_id}/cancel",

@@ -9,6 +9,8 @@ from opencrab.adapters.providers.scripted.script import ScriptedAnswer, Scripted
 from opencrab.domain.access.authority import Scope
 from opencrab.engine.access.api_keys import principal_of_api_key
 from tests.integration.rest.house import House
+from tests.integration.rest.test_openai import CHAT, ask, chat, said, user
+from tests.integration.rest.test_openai_tools import result, tool
 
 SECRET = "金庫の番号は417417です。"
 WRITE = ScriptedAnswer(calls=(ScriptedCall("ws_write", {"path": "x.md", "content": "y"}),))
@@ -111,3 +113,23 @@ def test_what_one_person_may_know_is_not_told_two(house: House, *, invited: bool
     approve(house)
     assert len(model.prompts) == (2 if invited else 3)
     assert statuses(house, session) == ["stopped" if invited else "completed"]
+
+
+def test_a_turn_that_waited_for_its_client_asks_and_tells_nothing_more(house: House) -> None:
+    """Its client brings the results, but whoever came to listen may not know what it has read."""
+    agent = agent_with_a_secret(house)
+    calls = ScriptedAnswer(calls=(ScriptedCall("client__clock", {}),))
+    model = Recorded(READ, calls, calls, ScriptedAnswer(text=SECRET))
+    house.thinking.model = model
+    tools = [tool("clock", {})]
+    with house.worker():
+        first = chat(house, agent, user("何時?"), tools=tools)
+        session = first.headers["X-OpenCrab-Session"]
+        house.invite(session, house.chat)
+        (call,) = said(first)["tool_calls"]
+        told = [user("何時?"), said(first), result(call, "六時")]
+        ended = ask(house, CHAT, {"model": agent, "messages": told, "tools": tools})
+    assert ended.status_code == 409, ended.text
+    assert len(model.prompts) == 2
+    assert statuses(house, session) == ["stopped"]
+    assert SECRET not in "".join(house.lines(session, key=house.chat))

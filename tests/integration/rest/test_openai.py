@@ -1,7 +1,9 @@
 """Agents as models of OpenAI's API: what its clients send, and what they get."""
 
+import asyncio
 import base64
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +13,12 @@ import pytest
 from opencrab.adapters.answer_hub import AnswerHub
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
+from opencrab.domain.access.authority import Scope
 from opencrab.gateways.rest.app import create_rest_app
+from opencrab.gateways.rest.http.access import identify_http_caller
 from opencrab.gateways.rest.http.polling import PollingWatch
+from opencrab.gateways.rest.openai.answer import CompletionAnswer
+from opencrab.gateways.rest.openai.stream import CompletionStream
 from tests.integration.rest.house import SETUP, House
 from tests.integration.rest.thinking import PRICE
 
@@ -136,6 +142,49 @@ def test_an_edited_message_opens_a_session_that_knows_what_came_before(working: 
     assert chat(house, "美香", *tale).headers["X-OpenCrab-Session"] == session
 
 
+def test_a_key_that_is_revoked_while_it_waits_gets_no_answer(house: House) -> None:
+    agent = house.agent("蟹")
+    secret, kept = house.key(Scope.CHAT)
+    over = threading.Event()
+
+    def revoke_and_work() -> None:
+        while not over.is_set() and not house.got(f"/turns?agent_id={agent}")["items"]:
+            over.wait(0.02)
+        assert house.call("DELETE", f"/keys/{kept.id}").status_code < 300
+        house.work()
+
+    revoker = threading.Thread(target=revoke_and_work)
+    revoker.start()
+    try:
+        body = {"model": "蟹", "messages": [user("say 満潮🦀")]}
+        answer = ask(house, CHAT, body, Authorization=f"Bearer {secret}")
+    finally:
+        over.set()
+        revoker.join(30)
+    assert error(answer, 401)["type"] == "authentication_error"
+    assert "満潮" not in answer.text
+
+
+def test_a_stream_breaks_off_when_its_key_is_revoked(house: House) -> None:
+    house.agent("蟹")
+    secret, kept = house.key(Scope.CHAT)
+    caller = identify_http_caller(house.runtime.home.keys, (), secret)
+    with house.worker():
+        done = chat(house, "蟹", user("say 満潮🦀"))
+    turn = house.runtime.home.journal.header(done.headers["X-OpenCrab-Turn"])
+    agent = house.runtime.home.agents.get(turn.agent_id)
+
+    async def read() -> list[str]:
+        answer = CompletionAnswer.of(house.runtime, turn, agent)
+        stream = CompletionStream(answer, "蟹", usage=False)
+        stream.check_seconds = 0.0
+        return [event async for event in stream.events(PollingWatch(0.02), 9, caller.key_hash)]
+
+    assert "満潮" in "".join(asyncio.run(read()))
+    assert house.call("DELETE", f"/keys/{kept.id}").status_code < 300
+    assert asyncio.run(read()) == []
+
+
 def test_the_same_request_is_answered_once_while_it_runs_and_anew_after_that(house: House) -> None:
     house.agent("Mika")
     with house.worker():
@@ -253,7 +302,7 @@ def test_a_picture_is_shown_to_the_agent(working: House, content: bytes, ending:
     ("wrong", "field"),
     [
         ({"n": 2}, "n"),
-        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
+        ({"tools": [{"type": "function", "function": {"name": "f g"}}]}, "tools"),
         ({"functions": [{"name": "f"}]}, "functions"),
         ({"response_format": {"type": "json_object"}}, "response_format"),
         ({"messages": []}, "messages"),

@@ -50,7 +50,11 @@ class Buyer:
         given: dict[str, Any] = {"journal": made.runtime.home.journal, "agents": made.home.agents}
         models = cast(EmbeddingModels, Choosing(made.provider, self.vendor))
         return MeteredEmbedder(
-            **{**given, **ports}, models=models, clock=made.clock, rules=made.runtime.rules
+            **{**given, **ports},
+            models=models,
+            clock=made.clock,
+            rules=made.runtime.rules,
+            directory=models,
         )
 
     def buy(self, texts: tuple[str, ...] = TEXTS) -> Any:

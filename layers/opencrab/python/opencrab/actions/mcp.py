@@ -6,10 +6,9 @@ describes it otherwise meanwhile reaches nobody.
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel
 
 from opencrab.actions.registry import Group, Registry
 from opencrab.domain.a2a.protocol import MOST_A2A_HOPS
@@ -18,7 +17,6 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Refused
-from opencrab.domain.mcp.schema import find_mcp_argument_problem
 from opencrab.domain.mcp.server import McpServer
 from opencrab.domain.mcp.tool import (
     ACTION_PREFIX,
@@ -40,6 +38,7 @@ from opencrab.ports.turn.action import (
     byte_count_of_turn_json,
     one_line,
 )
+from opencrab.ports.turn.schema_arguments import argument_class_of_turn_schema
 
 _SHOWN = 300
 _OWN = frozenset({Authority.OWNER, Authority.SELF})
@@ -152,7 +151,7 @@ class McpRegistry(Registry):
             group=f"{REMOTE_PEER if server.a2a else ACTION_PREFIX}{server.name}",
             impact=tool.impact,
             effect=tool.effect,
-            arguments=_argument_model(json.dumps(tool.parameters)),
+            arguments=argument_class_of_turn_schema(json.dumps(tool.parameters)),
             run=run,
             descriptions={
                 language: text.format(**named, said=tool.description)
@@ -165,33 +164,6 @@ class McpRegistry(Registry):
             touches=_excerpt,
             offered=offered,
         )
-
-
-class _ToolArguments(BaseModel):
-    """The arguments of a call, as they are; a class of its own for each tool has its schema."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, hide_input_in_errors=True)
-
-
-@lru_cache(maxsize=512)
-def _argument_model(text: str) -> type[BaseModel]:
-    """Return the class of a tool's arguments, by their schema as JSON."""
-    schema: dict[str, Any] = json.loads(text)
-
-    class ToolArguments(_ToolArguments):
-        @model_validator(mode="before")
-        @classmethod
-        def _check(cls, given: Any) -> Any:
-            problem = find_mcp_argument_problem(schema, given)
-            if problem is not None:
-                raise ValueError(problem)
-            return given
-
-        @classmethod
-        def model_json_schema(cls, *_args: Any, **_options: Any) -> dict[str, Any]:
-            return schema | {}
-
-    return ToolArguments
 
 
 def _call(

@@ -64,6 +64,7 @@ def configured_engine_rules(configured: Settings) -> Rules:
         trials=_section(configured, "trials", TrialSettings),
         calls_kept=configured_call_retention(configured),
         time_zone=_time_zone(configured),
+        client_tool_minutes=_whole(configured, "gateway.rest.client_tool_minutes", 1, 10_080),
     )
 
 

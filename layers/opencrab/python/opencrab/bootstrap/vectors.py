@@ -55,4 +55,5 @@ def configured_embedder(
     from opencrab.bootstrap.rules import configured_engine_rules
     from opencrab.engine.memory.embedding import MeteredEmbedder
 
-    return MeteredEmbedder(journal, agents, models, clock, configured_engine_rules(configured))
+    rules = configured_engine_rules(configured)
+    return MeteredEmbedder(journal, agents, models, clock, rules, directory=models)

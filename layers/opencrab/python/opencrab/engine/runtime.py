@@ -45,7 +45,7 @@ class Rules:
     its last sign of life; who asks a model without one holds a turn for `lease_seconds`. Ledger
     rows are deleted `calls_kept` after their call; None is never. `time_zone` is that of agents
     without one of their own. With `asks_purpose` an agent without a purpose asks its owner for one,
-    once.
+    once. A turn waits `client_tool_minutes` for results of tools that its client runs.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -69,6 +69,7 @@ class Rules:
     calls_kept: timedelta | None = timedelta(days=400)
     time_zone: str = "UTC"
     asks_purpose: bool = False
+    client_tool_minutes: int = 60
 
 
 class NothingToFind:

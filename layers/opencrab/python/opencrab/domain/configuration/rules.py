@@ -140,6 +140,7 @@ _MODELS: dict[str, SettingRule] = {
 _GATEWAYS: dict[str, SettingRule] = {
     "gateway.rest.enabled": _unchangeable(SettingKind.SWITCH, "rest", *_ALWAYS_ON),
     "gateway.rest.port": _whole(1, 65_535),
+    "gateway.rest.client_tool_minutes": _whole(1, 10_080),
     "gateway.discord.enabled": _SWITCH,
     "gateway.discord.token": _SECRET,
     "gateway.discord.application_id": _text(pattern=r"([0-9]{15,21})?", example=_IDS["example"]),

@@ -7,6 +7,9 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Identifier, Value
 
+CLIENT_WAIT_ITEM = "client-wait-"
+"""How ids of items begin that end a turn's wait for its client; the id of its calls follows."""
+
 
 class DueItem(Value):
     """A message to a session that is to be admitted at a time, once per id.

@@ -59,6 +59,15 @@ class ActionCall(Value):
         return content_hash(f"{self.name}\n{canonical}\n{self.raw}".encode())
 
 
+CLIENT_TOOLS = "client_tools"
+"""The key under which metadata and a line's data say that its client offers tools of its own.
+
+Documents of this kind hold them: their agent owns them, and their id is that of its turn.
+"""
+
+CLIENT_GROUP = "client"
+"""The group of the actions that the client who asks runs itself (`engine/turn/client_call`)."""
+
 USE_ACTION = "use_action"
 """The action that runs one which is not in the request's list of tools (see `find_actions`)."""
 

@@ -15,7 +15,7 @@ from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, U
 from opencrab.domain.goals.goal import Goal, Pause
 from opencrab.domain.goals.promise import is_promised_goal_session
 from opencrab.domain.peers.talk import HEARD_ITEM, MESSAGE_ITEM, TALK_ITEM
-from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.turn.due_item import CLIENT_WAIT_ITEM, DueItem
 from opencrab.engine.discussion import turn_taking
 from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, require_goal_document
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, goal_turn_source
@@ -65,6 +65,13 @@ def admit_due_item(runtime: Runtime, item: DueItem) -> None:
         from opencrab.engine.peers.messages import bring_message_of_agent  # noqa: PLC0415 - seldom
 
         bring_message_of_agent(runtime, item)
+        return
+    if item.id.startswith(CLIENT_WAIT_ITEM):
+        from opencrab.engine.conversation.client_results import (  # noqa: PLC0415 - seldom
+            end_wait_for_client,
+        )
+
+        end_wait_for_client(runtime, item)
         return
     if item.id.startswith(HEARD_ITEM):
         talking.hear_turn_of_peer(runtime, item)

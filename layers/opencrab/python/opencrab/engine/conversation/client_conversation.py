@@ -353,6 +353,8 @@ def _quote_lines(lines: tuple[TranscriptLine, ...], room: int, language: Languag
     """Return the newest of some lines that fit into so many bytes."""
     kept = list[str]()
     for line in reversed(lines):
+        if not (line.text.strip() or line.pictures):
+            continue  # nothing but calls of the client's tools
         quoted = f"{_heading(line.role.value, language)}: {line.text}"
         room -= len(quoted.encode()) + 2
         if room < 0:

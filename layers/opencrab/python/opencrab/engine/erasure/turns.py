@@ -6,13 +6,20 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from opencrab.domain.approvals.approval import DECIDED, OPEN
+from opencrab.domain.conversation.client_tools import CLIENT_CALLS, id_of_client_calls
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.erasure.request import MARKS_KEPT, ErasureRequest
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.action import FileWritten
-from opencrab.domain.turn.record import ApprovalRequest, BlobPointer, CallResult, Record
+from opencrab.domain.turn.record import (
+    CLIENT_TOOLS,
+    ApprovalRequest,
+    BlobPointer,
+    CallResult,
+    Record,
+)
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import is_usage_row_id
 from opencrab.domain.value import Value
@@ -99,6 +106,7 @@ class TurnErasure:
         self._files(turn_id)
         if header is not None:
             self._approvals(header, records)
+            self._client_tools(header, records)
             self._judgements(header, records)
         for record in records:
             if isinstance(record, BlobPointer):
@@ -193,6 +201,15 @@ class TurnErasure:
                 stored = facts.get(INSTALLATION_FACTS, kind, fact_id)
                 if stored is not None:
                     facts.commit(stored.removed())
+
+    def _client_tools(self, turn: Turn, records: Iterable[Record]) -> None:
+        """Delete what the turn's client offered, and what its tools returned."""
+        facts = self._runtime.home.facts
+        asked = [each.n for each in records if isinstance(each, ApprovalRequest)]
+        places = [(CLIENT_CALLS, id_of_client_calls(turn.id, n)) for n in asked]
+        for stored in facts.get_many(turn.agent_id, (CLIENT_TOOLS, turn.id), *places):
+            if stored.body is not None:
+                facts.commit(stored.removed())
 
 
 def files_written_by_erased_turn(home: Home, turn_id: str) -> Iterator[str]:

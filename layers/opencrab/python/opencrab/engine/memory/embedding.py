@@ -57,6 +57,13 @@ class EmbeddingModels(Models, ProviderDirectory, Protocol):
     """The models, including the one for embeddings."""
 
 
+@dataclass(frozen=True)
+class CountedVectors(TextVectors):
+    """Embeddings of texts, and the tokens that their model counted; 0 if it counted none."""
+
+    tokens: int = 0
+
+
 class MeteredEmbedder:
     """`ports.memory.search.TextEmbedder` with the model of use `embedding`, within a budget."""
 
@@ -64,13 +71,16 @@ class MeteredEmbedder:
         self,
         journal: Journal,
         agents: Agents,
-        models: EmbeddingModels,
+        models: Models,
         clock: Clock,
         rules: Rules,
+        *,
+        directory: ProviderDirectory,
     ) -> None:
         self._journal = journal
         self._agents = agents
         self._models = models
+        self._directory = directory
         self._clock = clock
         self._rules = rules
         self._quiet_until: dict[str, float] = {}
@@ -78,7 +88,7 @@ class MeteredEmbedder:
     @property
     def name(self) -> str:
         try:
-            return self._models.embedder(None).info.name
+            return self._directory.embedder(None).info.name
         except OpenCrabError:
             return ""
 
@@ -94,7 +104,7 @@ class MeteredEmbedder:
         if not texts or now < self._quiet_until.get(agent_id, now):
             return None
         try:
-            return self._meant(agent_id, texts, at_most_seconds, query=query)
+            return self.embed_or_raise(agent_id, texts, at_most_seconds, query=query)
         except OpenCrabError as error:
             self._quiet_until[agent_id] = self._clock.monotonic_ms() + PAUSE_MS
             log.warning(
@@ -104,14 +114,18 @@ class MeteredEmbedder:
             )
             return None
 
-    def _meant(
+    def embed_or_raise(
         self,
         agent_id: str,
         texts: tuple[str, ...],
         at_most_seconds: float | None,
         *,
-        query: bool,
-    ) -> TextVectors:
+        query: bool = False,
+    ) -> CountedVectors:
+        """Compute embeddings for a caller who is told why there are none.
+
+        Raises Invalid (no model, or one without a price), Refused, Exhausted and ModelCallFailed.
+        """
         turn = self._turn(agent_id)
         step_state = self._journal.read_step_state(turn)
         if step_state.frozen is not None:
@@ -151,7 +165,7 @@ class MeteredEmbedder:
         agent = self._agents.get(agent_id).agent
         if not agent.answers:
             raise Refused(f"agent {agent_id!r} has retired", cure="choose another agent")
-        embedder = self._models.embedder(None)
+        embedder = self._directory.embedder(None)
         basis = RoutingBasis(model=agent.model, models=agent.llm.models)
         leader = router.first_routed_model(self._models, Use.CONVERSATION, basis, ())[0]
         if leader.info.private and not embedder.info.private:
@@ -211,7 +225,9 @@ class MeteredEmbedder:
             self._journal.commit(TurnChange(turn=ended, expected=turn.sequence, at=now))
             raise
 
-    def _asked(self, call: _Call, turn: Turn, intent: ModelIntent, seconds: float) -> TextVectors:
+    def _asked(
+        self, call: _Call, turn: Turn, intent: ModelIntent, seconds: float
+    ) -> CountedVectors:
         started = self._clock.monotonic_ms()
         try:
             found = call.embedder.embed(call.texts, timeout_seconds=seconds, query=call.query)
@@ -233,7 +249,7 @@ class MeteredEmbedder:
             at=self._clock.now(),
         )
         self._end(turn, intent, result, TurnStatus.COMPLETED)
-        return TextVectors(intent.model, found.vectors)
+        return CountedVectors(intent.model, found.vectors, max(found.usage.input_tokens, 0))
 
     def _failed(
         self, turn: Turn, intent: ModelIntent, error: ModelCallFailed, started: float

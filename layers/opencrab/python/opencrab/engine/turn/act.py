@@ -18,6 +18,7 @@ from opencrab.domain.turn.action import (
     SpeechSent,
 )
 from opencrab.domain.turn.record import (
+    CLIENT_GROUP,
     ActionCall,
     ActionIntent,
     CallResult,
@@ -63,6 +64,11 @@ def run_tool_calls_of_turn(work: TurnWork, call: ActionCall) -> None:
     ready = check_turn_call(work, call)
     if isinstance(ready, CallResult):
         work.carry(ready, _action_line(work, call, ready))
+        return
+    if ready.action.group == CLIENT_GROUP:
+        from opencrab.engine.turn.client_call import run_client_call_of_turn  # noqa: PLC0415
+
+        run_client_call_of_turn(work, ready, _finish)
         return
     approved = work.transcript.human_decision(call)
     # None is no answer yet; words that changed after a human said yes were never approved.

@@ -19,6 +19,7 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import (
+    CLIENT_GROUP,
     ActionCall,
     ApprovalRequest,
     CallResult,
@@ -311,11 +312,18 @@ def _invalid_call_result(work: TurnWork, call: ActionCall, error: str) -> CallRe
     return record.replaced(invalid=True)
 
 
+def _find_client_action(work: TurnWork, name: str) -> Action | None:
+    """Return a tool of the client by its action's name; models also say what the client says."""
+    named = (name, f"{CLIENT_GROUP}__{name}")
+    return next((tool for tool in work.prompt.client_tools if tool.name in named), None)
+
+
 def _find_offered_action(work: TurnWork, name: str) -> Action | None:
     action = work.runtime.actions.find(name)
+    if action is None:
+        return _find_client_action(work, name)
     routing = work.runtime.models.routing
-    offered = action is not None and action.offered(work.profile.agent, routing)
-    return action if offered else None
+    return action if action.offered(work.profile.agent, routing) else None
 
 
 def _unknown(work: TurnWork, name: str) -> str:

@@ -23,6 +23,7 @@ from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
 from opencrab.domain.memory.clearance import Clearance, Listeners, memory_clearance_of_turn
+from opencrab.domain.turn.record import CLIENT_TOOLS
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
@@ -30,6 +31,7 @@ from opencrab.engine.access.owners import owners_among_principals
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.prompt_cache import KnownWorld, PromptInputs, Surroundings
 from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.turn.action import Action
 from opencrab.ports.turn.journal import Journal
 
 TURN_READERS = "turn_readers"
@@ -57,11 +59,9 @@ class TurnReaders(Value):
 def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWork:
     """Load everything that a turn needs, in three reads: agent, session, recent lines.
 
-    A turn that carries out a goal reads that too. A turn without a person's message reads its
-    surroundings, with its goal, in one more read, and unread events in another one; that of an
-    agent in a world may read that too. Who hears its answer is read with the session; only where
-    somebody else opened it, owners are asked for. A turn that continues reads with which clearance
-    it read before.
+    One that carries out a goal reads that too. One without a person's message reads surroundings
+    and goal in one more read, unread events in another, and perhaps its agent's world. Listeners
+    come with the session, owners if another one opened it; a turn that goes on reads its label.
     """
     profile = runtime.home.agents.get(turn.agent_id)
     session, access = runtime.home.sessions.get_with_access(turn.session_id)
@@ -76,6 +76,7 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
         # What it still does was made of what it read, so it has the readers of that.
         clearance = replace(clearance, label=read_before)
     history = _recent_lines_for_turn(runtime.home.journal, runtime.rules, turn, clearance)
+    last = history[-1].data if history else None
     around = _surroundings(runtime, turn, profile, clearance)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
@@ -101,6 +102,7 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
             world=None
             if profile.agent.world is None
             else _known_world(runtime, turn, profile.agent, clearance),
+            client_tools=_client_tools(runtime, turn) if last and CLIENT_TOOLS in last else (),
             seen_events=() if around is None else tuple(event.id for event in around.events),
         ),
     )
@@ -115,6 +117,13 @@ def _surroundings(
     from opencrab.engine.turn.prompt.surroundings import read_prompt_surroundings  # noqa: PLC0415
 
     return read_prompt_surroundings(runtime.home, turn, profile, clearance)
+
+
+def _client_tools(runtime: Runtime, turn: Turn) -> tuple[Action, ...]:
+    """Return the tools of the client that asks, as actions; few turns have any."""
+    from opencrab.engine.turn.client_call import read_client_tools_of_turn  # noqa: PLC0415
+
+    return read_client_tools_of_turn(runtime, turn)
 
 
 def _known_world(

@@ -21,6 +21,7 @@ from opencrab.ports.models.model import ActionSchema, CallReturn, ChatMessage, I
 if TYPE_CHECKING:
     from opencrab.domain.world.binding import WorldBinding
     from opencrab.domain.world.standing import WorldStanding
+    from opencrab.ports.turn.action import Action
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,8 @@ class PromptInputs:
     `skills_held`, which the trial withholds; `skill_texts` are their texts. `earlier` is about the
     lines before the history. `mind` is the agent's state with the skills for its folders enabled.
     `seen_events` are the ids of the events that the prompt lists. `offered` are the schemas of its
-    actions with the routing that they are for, `system` the system text by the memories in it.
+    actions with the routing that they are for, `system` the system text by the memories in it;
+    `client_tools` are the tools of the client that asks.
     """
 
     shown: tuple[MessageGroup, ...] | None = None
@@ -124,4 +126,5 @@ class PromptInputs:
     world: KnownWorld | None = None
     seen_events: tuple[str, ...] = ()
     offered: tuple[Routing, tuple[ActionSchema, ...]] | None = None
+    client_tools: "tuple[Action, ...]" = ()
     system: dict[PromptText, PromptText] = field(default_factory=dict)

@@ -113,6 +113,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/v1/responses/{response_id}",
         "/v1/responses/{response_id}/cancel",
     ),
+    "openai.embeddings": ("/v1/embeddings",),
     "conversation.uploads": ("/api/sessions/{session_id}/uploads",),
     "conversation.websocket": (
         "/api/tickets",

@@ -75,7 +75,9 @@ async def _stream(asked: A2aRequest, answer: CompletionAnswer) -> Response:
     """
     stream = A2aTaskStream(asked, answer)
     if asked.api.longest_seconds is None:
-        return http_event_stream_response(stream.events(asked.api.watch, ANSWER_SECONDS))
+        return http_event_stream_response(
+            stream.events(asked.api.watch, ANSWER_SECONDS, asked.caller.key_hash)
+        )
     await wait_for_chat_completion(asked.api, answer)
     events = await run_in_threadpool(lambda: "".join(stream.events_so_far()))
     return Response(events, media_type="text/event-stream")

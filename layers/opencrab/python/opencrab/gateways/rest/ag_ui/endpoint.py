@@ -81,7 +81,7 @@ async def run_agent_for_ag_ui(request: Request, api: Api, agent: str) -> Respons
     except RouteProblem as error:
         return Response(json.dumps(error.problem), error.status, media_type=MEDIA_TYPE)
     if api.longest_seconds is None:
-        return http_event_stream_response(stream.events(api.watch, ANSWER_SECONDS))
+        return http_event_stream_response(stream.events(api.watch, ANSWER_SECONDS, caller.key_hash))
     # Lambda sends an answer when it is complete, so its events come all at once.
     await wait_for_chat_completion(api, stream.answer)
     whole = await run_in_threadpool(lambda: "".join(stream.events_so_far()))

@@ -20,13 +20,18 @@ _SLACK = timedelta(minutes=1)
 
 
 class Replies:
-    """A reader of the replies of one message's turns; it reads only lines that it has not read."""
+    """A reader of the replies of one message's turns; it reads only lines that it has not read.
 
-    def __init__(self, journal: Journal, turns: tuple[Turn, ...]) -> None:
+    With `after` it begins behind that line.
+    """
+
+    def __init__(
+        self, journal: Journal, turns: tuple[Turn, ...], *, after: int | None = None
+    ) -> None:
         self._journal = journal
         self._turns = {turn.id: turn for turn in turns}
         self._session_id = turns[0].session_id
-        self._place = min(turn.trigger_line for turn in turns)
+        self._place = min(turn.trigger_line for turn in turns) if after is None else after
         self.lines: list[Line] = []
 
     @property

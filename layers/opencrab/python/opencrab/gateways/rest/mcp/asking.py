@@ -172,17 +172,24 @@ async def _wait_for_turns(called: McpRequest, turn_ids: Sequence[str]) -> ToolRe
     async with called.api.watch.watching(session_id, settled=True) as next_change:
         # How the turns are now, as a change before this is not noticed any more.
         await run_in_threadpool(replies.look)
-        return await wait_for_session_replies(
+        result = await wait_for_session_replies(
             replies, next_change, _wait_seconds(called), partial(_result_of_turns, called, replies)
         )
+    # The session may not be shared any more; of the key `call_mcp_tool` asks.
+    await run_in_threadpool(_require_access, called, replies.turns)
+    return result
 
 
 def _replies(called: McpRequest, turn_ids: Sequence[str]) -> Replies:
     home = called.runtime.home
     turns = tuple(home.journal.header(turn_id) for turn_id in turn_ids)
-    for turn in turns:
-        require_access_to_turn(home, called.caller.principal, turn)
+    _require_access(called, turns)
     return Replies(home.journal, turns)
+
+
+def _require_access(called: McpRequest, turns: Sequence[Turn]) -> None:
+    for turn in turns:
+        require_access_to_turn(called.runtime.home, called.caller.principal, turn)
 
 
 def _wait_seconds(called: McpRequest) -> int:

@@ -17,6 +17,7 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.mcp.protocol import McpErrorCode
 from opencrab.domain.mcp.schema import find_mcp_argument_problem
+from opencrab.engine.conversation.key_holders import conversation_connection_holder
 from opencrab.gateways.rest.mcp.asking import ask_agent, follow_task, follow_turn
 from opencrab.gateways.rest.mcp.client_request import McpRequest
 from opencrab.gateways.rest.mcp.resources import read_file_for_mcp
@@ -82,7 +83,12 @@ async def _call(name: str, tool: Tool, called: McpRequest) -> ToolResult:
         profile = await run_in_threadpool(called.agent, called.arguments["agent"])
         called = replace(called, arguments={**called.arguments, "agent_id": profile.agent.id})
     if name in _OWN:
-        return await _OWN[name](called)
+        result = await _OWN[name](called)
+        # It has waited for minutes, perhaps: whoever lost the key meanwhile hears nothing more.
+        keys, key_hash = called.runtime.home.keys, called.caller.key_hash
+        holder = await run_in_threadpool(conversation_connection_holder, keys, key_hash)
+        holder.require(Scope(tool["scope"]))
+        return result
     return ToolResult(await _call_route(tool, called))
 
 

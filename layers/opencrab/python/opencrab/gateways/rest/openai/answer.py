@@ -3,6 +3,7 @@
 from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.agents.agent import Profile
+from opencrab.domain.conversation.client_tools import ClientCalls
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Conflict, Exhausted, OpenCrabError, Unavailable
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -19,6 +20,7 @@ from opencrab.gateways.rest.insight.turn_outcome import (
     insight_turn_outcome,
 )
 from opencrab.gateways.rest.openai.messages import ChatUsage
+from opencrab.gateways.rest.openai.tool_calls import ToolCall, calls_awaiting_client
 
 SESSION_HEADER, TURN_HEADER = "X-OpenCrab-Session", "X-OpenCrab-Turn"
 
@@ -29,15 +31,29 @@ ANSWER_SECONDS = 600
 class CompletionAnswer:
     """The answer of one turn, as far as `replies` has read it; errors are in `language`."""
 
-    def __init__(self, runtime: Runtime, replies: Replies, language: Language) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        replies: Replies,
+        language: Language,
+        since: ClientCalls | None = None,
+    ) -> None:
         self.runtime = runtime
         self.replies = replies
         self.language = language
+        self.since = since
 
     @classmethod
-    def of(cls, runtime: Runtime, turn: Turn, agent: Profile) -> "CompletionAnswer":
-        """Return the answer of a turn, of which nothing was read yet."""
-        return cls(runtime, Replies(runtime.home.journal, (turn,)), agent.agent.language)
+    def of(
+        cls, runtime: Runtime, turn: Turn, agent: Profile, since: ClientCalls | None = None
+    ) -> "CompletionAnswer":
+        """Return the answer of a turn, of which nothing was read yet.
+
+        With `since` it is what the turn says after its client ran these calls.
+        """
+        after = None if since is None else since.until_line
+        replies = Replies(runtime.home.journal, (turn,), after=after)
+        return cls(runtime, replies, agent.agent.language, since)
 
     def headers(self) -> dict[str, str]:
         """Return the headers that tell session and turn."""
@@ -51,7 +67,12 @@ class CompletionAnswer:
     @property
     def completion_id(self) -> str:
         """The id of the completion, which names the turn."""
-        return f"chatcmpl-{self.turn.id}"
+        return f"chatcmpl-{self.part_id}"
+
+    @property
+    def part_id(self) -> str:
+        """The id of this part of the turn: that of the turn, and what it waited for before."""
+        return self.turn.id if self.since is None else f"{self.turn.id}_{self.since.n}"
 
     @property
     def created(self) -> int:
@@ -67,6 +88,10 @@ class CompletionAnswer:
     def text(self) -> str:
         """All that was said, and what the agent waits for."""
         return "\n\n".join(line.text for line in self.replies.lines)
+
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Return the calls that the client has to run before the turn goes on."""
+        return calls_awaiting_client(self.runtime, self.turn)
 
     def require_answered(self) -> None:
         """Raise the reason why the turn ended without an answer; an agent may choose silence."""
@@ -87,12 +112,15 @@ class CompletionAnswer:
         return None if outcome.error is None else _error(outcome.error)
 
     def usage(self) -> ChatUsage:
-        """Add up the tokens of the turn's model calls."""
+        """Add up the tokens of the turn's model calls, those of this part of it."""
         records = self.runtime.home.journal.load(self.turn.id).records
+        first = 0 if self.since is None else self.since.n
         return ChatUsage.of(
             used
             for record in records
-            if isinstance(record, ModelResult) and (used := _used(record)) is not None
+            if isinstance(record, ModelResult)
+            and record.n > first
+            and (used := _used(record)) is not None
         )
 
 

@@ -19,11 +19,15 @@ _INSTRUCTING = ("system", "developer")
 
 @dataclass(frozen=True, slots=True)
 class ClientMessage:
-    """A message of a client's conversation; `pictures` are addresses, as they were sent."""
+    """A message of a client's conversation; `pictures` are addresses, as they were sent.
+
+    One with `call_id` is what a tool of the client returned for that call.
+    """
 
     role: str
     text: str
     pictures: tuple[str, ...] = ()
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,15 @@ class ClientMessages:
                 cure='end the list with {"role": "user", "content": "…"}',
             )
         return transcript
+
+    def results(self) -> tuple["ClientMessage", ...]:
+        """Return what the client's tools returned for calls of the last answer."""
+        return tuple(each for each in _newest_messages(self.messages) if each.call_id)
+
+    @property
+    def has_news(self) -> bool:
+        """True if the user says something behind the last answer."""
+        return any(each.role == "user" for each in _newest_messages(self.messages))
 
     def pictures(self) -> tuple[bytes, ...]:
         """Return the pictures of the newest messages of the user; raises Invalid, TooLarge."""

@@ -9,11 +9,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from opencrab.domain.conversation.client_tools import ClientTools
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.name import NewName
 from opencrab.domain.value import Value
 from opencrab.gateways.rest.openai.client_messages import ClientMessage, ClientMessages
+from opencrab.gateways.rest.openai.client_tools import client_tools_of_request
+from opencrab.gateways.rest.openai.tool_calls import ToolCall
 
 MESSAGES = 10_000
 
@@ -44,6 +47,7 @@ class ChatCompletionMessage(ClientRequestPart, defer_build=False):
     """A message of the conversation; `role` says whose it is."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    tool_call_id: Annotated[str, Field(max_length=200)] | None = None
     content: str | Annotated[tuple[ContentPart, ...], Field(max_length=100)] | None = None
 
 
@@ -66,7 +70,11 @@ class ChatCompletionRequest(ClientRequestPart, defer_build=False):
         default=None, description="the name of the person who talks; by default that of the key"
     )
     n: int | None = None
-    tools: tuple[Any, ...] | None = None
+    tools: Annotated[tuple[Any, ...], Field(max_length=1_000)] | None = Field(
+        default=None, description="functions that the client runs when the agent calls them"
+    )
+    tool_choice: Any = Field(default=None, description="auto or none")
+    parallel_tool_calls: bool | None = None
     functions: tuple[Any, ...] | None = None
     response_format: dict[str, Any] | None = None
     modalities: tuple[str, ...] | None = None
@@ -75,7 +83,6 @@ class ChatCompletionRequest(ClientRequestPart, defer_build=False):
         """Raise Invalid for what would be missing in the answer."""
         asked = {
             "n": self.n not in {None, 1},
-            "tools": bool(self.tools),
             "functions": bool(self.functions),
             "response_format": (self.response_format or {}).get("type", "text") != "text",
             "modalities": "audio" in (self.modalities or ()),
@@ -84,18 +91,36 @@ class ChatCompletionRequest(ClientRequestPart, defer_build=False):
             if is_asked:
                 raise Invalid(f"{name} is not supported here", field=name, cure=_LATER)
 
+    def client_tools(self) -> ClientTools | None:
+        """Return the tools that the client runs, None if there are none; raises Invalid."""
+        return client_tools_of_request(
+            self.tools, self.tool_choice, parallel=self.parallel_tool_calls
+        )
+
     def conversation(self) -> ClientMessages:
         """Return the messages; raises Invalid for those that agents do not understand."""
         for message in self.messages:
-            if message.role in {"tool", "function"}:
+            if message.role == "function":
                 raise Invalid(
-                    f"messages of the role {message.role} are not supported here",
+                    "messages of the role function are not supported here",
                     field="messages",
-                    cure="leave them out: agents use their own actions",
+                    cure="use tools, and messages of the role tool",
+                )
+            if message.role == "tool" and (not message.tool_call_id or _pictures_of(message)):
+                raise Invalid(
+                    "a message of the role tool has no tool_call_id, or has pictures",
+                    field="messages",
+                    cure="send the id of its call, and text",
                 )
         return ClientMessages(
             tuple(
-                ClientMessage(each.role, _text(each), _pictures_of(each)) for each in self.messages
+                ClientMessage(
+                    each.role,
+                    _text(each),
+                    _pictures_of(each),
+                    (each.tool_call_id or "") if each.role == "tool" else "",
+                )
+                for each in self.messages
             ),
             field="messages",
             user=str(self.user or ""),
@@ -106,8 +131,9 @@ class ChatReply(Value):
     """The message of an answer."""
 
     role: Literal["assistant"] = "assistant"
-    content: str
+    content: str | None
     refusal: None = None
+    tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=lambda calls: not calls)
 
 
 class ChatChoice(Value):
@@ -116,7 +142,7 @@ class ChatChoice(Value):
     index: int = 0
     message: ChatReply
     logprobs: None = None
-    finish_reason: Literal["stop"] = "stop"
+    finish_reason: Literal["stop", "tool_calls"] = "stop"
 
 
 class ChatUsage(Value):

@@ -12,6 +12,7 @@ from opencrab.domain.value import Value
 from opencrab.gateways.rest.http.problem import http_problem
 from opencrab.gateways.rest.openai.answer import CompletionAnswer
 from opencrab.gateways.rest.openai.errors import openai_error_of_problem
+from opencrab.gateways.rest.openai.tool_calls import ToolCall
 
 RESPONSE_ID = "resp_"
 """How the id of a response begins; that of its turn follows."""
@@ -42,6 +43,27 @@ class ResponseMessage(Value):
     content: tuple[ResponseText, ...] = ()
 
 
+class ResponseFunctionCall(Value):
+    """A call that the client has to run; `call_id` is what its result names."""
+
+    id: str
+    type: Literal["function_call"] = "function_call"
+    status: Literal["in_progress", "completed"] = "completed"
+    call_id: str
+    name: str
+    arguments: str
+
+    @classmethod
+    def of(cls, call: ToolCall) -> "ResponseFunctionCall":
+        """Return a call as an item of a response."""
+        return cls(
+            id=f"fc_{call.id.removeprefix('call_')}",
+            call_id=call.id,
+            name=call.function.name,
+            arguments=call.function.arguments,
+        )
+
+
 class ResponseUsage(Value):
     """Tokens of all model calls of a turn; agents think in several."""
 
@@ -66,7 +88,7 @@ class ResponseObject(Value):
     max_output_tokens: None = None
     metadata: dict[str, str] = Field(default_factory=dict)
     model: str
-    output: tuple[ResponseMessage, ...] = ()
+    output: tuple[ResponseMessage | ResponseFunctionCall, ...] = ()
     parallel_tool_calls: bool = True
     previous_response_id: str | None = None
     store: bool = True
@@ -81,7 +103,7 @@ class ResponseObject(Value):
 
 def response_message_id(answer: CompletionAnswer) -> str:
     """Return the id of the message that a response consists of."""
-    return f"msg_{answer.turn.id}"
+    return f"msg_{answer.part_id}"
 
 
 def response_as_begun(answer: CompletionAnswer, asked: ResponseObject) -> ResponseObject:
@@ -112,7 +134,7 @@ def response_of_answer(answer: CompletionAnswer, asked: ResponseObject) -> Respo
         told = openai_error_of_problem(http_problem(error))["error"]
         kind = "rate_limit_exceeded" if told["type"] == "insufficient_quota" else "server_error"
         return ended.replaced(status="failed", error={"code": kind, "message": told["message"]})
-    said = ResponseMessage(
-        id=response_message_id(answer), content=(ResponseText(text=answer.text),)
-    )
-    return ended.replaced(output=(said,))
+    calls = tuple(map(ResponseFunctionCall.of, answer.tool_calls()))
+    text = answer.text
+    said = ResponseMessage(id=response_message_id(answer), content=(ResponseText(text=text),))
+    return ended.replaced(output=(said, *calls) if text or not calls else calls)

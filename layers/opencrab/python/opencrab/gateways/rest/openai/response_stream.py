@@ -9,6 +9,7 @@ from typing import Any
 
 from opencrab.gateways.rest.openai.answer import CompletionAnswer
 from opencrab.gateways.rest.openai.response_object import (
+    ResponseFunctionCall,
     ResponseMessage,
     ResponseObject,
     ResponseText,
@@ -27,36 +28,58 @@ class ResponseStream(AnswerStream):
         self._asked = asked
         self._number = -1
         self._said = ""
+        self._is_open = False
         self._id = response_message_id(answer)
 
     def begin(self) -> Iterator[str]:
-        """Return the events that open the response and its message."""
+        """Return the events that open the response."""
         begun = response_as_begun(self._answer, self._asked).model_dump(mode="json")
         yield self._event("response.created", response=begun)
         yield self._event("response.in_progress", response=begun)
-        message = ResponseMessage(id=self._id, status="in_progress")
-        item = message.model_dump(mode="json")
-        yield self._event("response.output_item.added", output_index=0, item=item)
-        yield self._part("response.content_part.added", "")
 
     def words(self, words: str) -> str:
-        """Return the event of the next words."""
+        """Return the event of the next words; the first ones open the message."""
+        opened = "" if self._is_open or not words else self._open_message()
         self._said += words
-        return self._of_text("response.output_text.delta", delta=words, logprobs=[])
+        if not self._is_open:
+            return ""
+        return opened + self._of_text("response.output_text.delta", delta=words, logprobs=[])
 
     def end(self) -> Iterator[str]:
         """Return the events that close message and response; a failed one says why."""
         response = response_of_answer(self._answer, self._asked)
         if response.status == "completed":
-            yield self._of_text("response.output_text.done", text=self._said, logprobs=[])
-            yield self._part("response.content_part.done", self._said)
-            (message,) = response.output
-            item = message.model_dump(mode="json")
-            yield self._event("response.output_item.done", output_index=0, item=item)
+            for place, item in enumerate(response.output):
+                told = item.model_dump(mode="json")
+                if isinstance(item, ResponseFunctionCall):
+                    yield from self._call(place, told)
+                    continue
+                if not self._is_open:
+                    yield self._open_message()
+                yield self._of_text("response.output_text.done", text=self._said, logprobs=[])
+                yield self._part("response.content_part.done", self._said)
+                yield self._event("response.output_item.done", output_index=place, item=told)
         # What is not settled yet is no failure: the same request again waits for the same answer.
         ending = {"completed": "completed", "failed": "failed"}.get(response.status, "incomplete")
         told = response.model_dump(mode="json")
         yield self._event(f"response.{ending}", response=told)
+
+    def _open_message(self) -> str:
+        self._is_open = True
+        item = ResponseMessage(id=self._id, status="in_progress").model_dump(mode="json")
+        added = self._event("response.output_item.added", output_index=0, item=item)
+        return added + self._part("response.content_part.added", "")
+
+    def _call(self, place: int, item: dict[str, Any]) -> Iterator[str]:
+        """Return the events of one call, whose arguments come as one piece."""
+        begun = {**item, "status": "in_progress", "arguments": ""}
+        named = {"item_id": item["id"], "output_index": place}
+        yield self._event("response.output_item.added", output_index=place, item=begun)
+        delta, whole = "response.function_call_arguments.delta", item["arguments"]
+        yield self._event(delta, **named, delta=whole)
+        done = "response.function_call_arguments.done"
+        yield self._event(done, **named, name=item["name"], arguments=whole)
+        yield self._event("response.output_item.done", output_index=place, item=item)
 
     def _part(self, kind: str, text: str) -> str:
         return self._of_text(kind, part=ResponseText(text=text).model_dump(mode="json"))

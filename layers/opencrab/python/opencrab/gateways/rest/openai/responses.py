@@ -8,9 +8,11 @@ from fastapi import Response
 from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.access.policy import Verb
+from opencrab.domain.conversation.client_transcript import ClientTranscript
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.access.visibility import require_access_to_turn
+from opencrab.engine.conversation.client_results import find_client_calls
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn import control
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
@@ -25,6 +27,7 @@ from opencrab.gateways.rest.openai.answer import (
 from opencrab.gateways.rest.openai.client_admission import (
     ClientAdmission,
     client_conversation_with_model,
+    resume_client_turn,
 )
 from opencrab.gateways.rest.openai.response_object import (
     RESPONSE_ID,
@@ -34,6 +37,7 @@ from opencrab.gateways.rest.openai.response_object import (
 from opencrab.gateways.rest.openai.response_request import ResponseRequest
 from opencrab.gateways.rest.openai.response_stream import ResponseStream
 
+_DIGITS = 8
 _PREVIOUS = "previous_response_id"
 
 router = http_routes_below("/v1/responses", "openai")
@@ -62,11 +66,13 @@ async def answer_with_openai_response(
     body.require_supported()
     admission = await run_in_threadpool(_admission, api.runtime, caller, body)
     turn = await run_in_threadpool(admission.admit, once.key)
-    answer = CompletionAnswer.of(api.runtime, turn, admission.conversation.agent)
+    answer = admission.answer(turn)
     asked = _unfilled_response(answer, body)
     stream = ResponseStream(answer, asked) if body.stream else None
     if stream and api.longest_seconds is None:
-        response: Response = http_event_stream_response(stream.events(api.watch, ANSWER_SECONDS))
+        response: Response = http_event_stream_response(
+            stream.events(api.watch, ANSWER_SECONDS, caller.key_hash)
+        )
     else:
         if body.background and not stream:
             await run_in_threadpool(answer.replies.read)
@@ -87,7 +93,7 @@ async def answer_with_openai_response(
 def get_openai_response_of_turn(api: Api, caller: Reader, response_id: str) -> ResponseObject:
     """Get a response as it is now, by its id."""
     turn = _turn(api.runtime, caller, response_id, "response_id", Verb.READ)
-    return _response_now(api.runtime, turn)
+    return _response_now(api.runtime, turn, response_id)
 
 
 @router.post(
@@ -101,17 +107,21 @@ def cancel_openai_response_of_turn(
 
     def stop() -> ResponseObject:
         stopped = control.stop_turn(api.runtime, turn.id, by=caller.principal.id, reason="")
-        return _response_now(api.runtime, stopped)
+        return _response_now(api.runtime, stopped, response_id)
 
     return once.answer(None, stop)
 
 
 def _admission(runtime: Runtime, caller: Caller, body: ResponseRequest) -> ClientAdmission:
     conversation = client_conversation_with_model(runtime, caller, body.model, "input")
-    messages = body.conversation_messages()
+    messages, tools = body.conversation_messages(), body.client_tools()
+    resumed = resume_client_turn(conversation, caller, messages)
+    if resumed is not None:
+        nothing = ClientTranscript(lines=())
+        return ClientAdmission(conversation, caller, messages, nothing, resumed=resumed)
     transcript = messages.transcript()
     if body.previous_response_id is None:
-        return ClientAdmission(conversation, caller, messages, transcript)
+        return ClientAdmission(conversation, caller, messages, transcript, tools=tools)
     after = _turn(runtime, caller, body.previous_response_id, _PREVIOUS, Verb.READ)
     if after.agent_id != conversation.agent.agent.id:
         raise Invalid(
@@ -120,13 +130,12 @@ def _admission(runtime: Runtime, caller: Caller, body: ResponseRequest) -> Clien
             cure="name its agent as the model, or omit previous_response_id",
         )
     transcript = conversation.transcript_after(after, transcript)
-    return ClientAdmission(conversation, caller, messages, transcript, after)
+    return ClientAdmission(conversation, caller, messages, transcript, after, tools)
 
 
 def _turn(runtime: Runtime, caller: Caller, response_id: str, field: str, verb: Verb) -> Turn:
     """Return the turn that a response is; raises NotFound unless the caller may see it."""
-    # Without its beginning no id is one of a turn.
-    turn_id = response_id.removeprefix(RESPONSE_ID) if response_id.startswith(RESPONSE_ID) else ""
+    turn_id, _ = _part_of_response(response_id)
     try:
         turn = runtime.home.journal.load(turn_id).turn
         require_access_to_turn(runtime.home, caller.principal, turn, verb)
@@ -139,9 +148,20 @@ def _turn(runtime: Runtime, caller: Caller, response_id: str, field: str, verb: 
     return turn
 
 
+def _part_of_response(response_id: str) -> tuple[str, int | None]:
+    """Return the id of a response's turn, and the record after which it begins, if any."""
+    # Without its beginning no id is one of a turn.
+    if not response_id.startswith(RESPONSE_ID):
+        return "", None
+    turn_id, _, number = response_id.removeprefix(RESPONSE_ID).partition("_")
+    if number and not (number.isascii() and number.isdecimal() and len(number) < _DIGITS):
+        return "", None
+    return turn_id, int(number) if number else None
+
+
 def _unfilled_response(answer: CompletionAnswer, body: ResponseRequest) -> ResponseObject:
     return ResponseObject(
-        id=f"{RESPONSE_ID}{answer.turn.id}",
+        id=f"{RESPONSE_ID}{answer.part_id}",
         created_at=answer.created,
         status="queued",
         background=bool(body.background),
@@ -152,13 +172,15 @@ def _unfilled_response(answer: CompletionAnswer, body: ResponseRequest) -> Respo
     )
 
 
-def _response_now(runtime: Runtime, turn: Turn) -> ResponseObject:
+def _response_now(runtime: Runtime, turn: Turn, response_id: str) -> ResponseObject:
     """Return a response without what only the request for it said, such as its metadata."""
     profile = runtime.home.agents.get(turn.agent_id)
-    answer = CompletionAnswer.of(runtime, turn, profile)
+    _, number = _part_of_response(response_id)
+    since = None if number is None else find_client_calls(runtime, turn, number)
+    answer = CompletionAnswer.of(runtime, turn, profile, since)
     answer.replies.read()
     asked = ResponseObject(
-        id=f"{RESPONSE_ID}{turn.id}",
+        id=f"{RESPONSE_ID}{answer.part_id}",
         created_at=answer.created,
         status="queued",
         model=profile.agent.name,

@@ -8,12 +8,15 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 from typing import Any
 
 from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.conversation.message import Line
-from opencrab.gateways.rest.http.event_stream import HEARTBEAT_SECONDS
+from opencrab.domain.errors import Unauthenticated
+from opencrab.engine.conversation.key_holders import conversation_connection_holder
+from opencrab.gateways.rest.http.event_stream import CHECK_SECONDS, HEARTBEAT_SECONDS
 from opencrab.gateways.rest.http.polling import Watch
 from opencrab.gateways.rest.http.problem import http_problem
 from opencrab.gateways.rest.openai.answer import CompletionAnswer
@@ -25,7 +28,12 @@ _END = "data: [DONE]\n\n"
 
 
 class AnswerStream(ABC):
-    """The words of one answer, told as soon as they are there; subclasses say in which events."""
+    """The words of one answer, told as soon as they are there; subclasses say in which events.
+
+    Every `check_seconds` it is asked whether the client's key still holds.
+    """
+
+    check_seconds = CHECK_SECONDS
 
     def __init__(self, answer: CompletionAnswer) -> None:
         self._answer = answer
@@ -60,8 +68,24 @@ class AnswerStream(ABC):
         """Return events of what is no words, such as tool calls; a subclass may have some."""
         return []
 
-    async def events(self, watch: Watch, seconds: float) -> AsyncGenerator[str, None]:
-        """Stream the answer as server-sent events; it ends with an error if there is none."""
+    async def events(
+        self, watch: Watch, seconds: float, key_hash: str
+    ) -> AsyncGenerator[str, None]:
+        """Stream the answer as server-sent events; it ends with an error if there is none.
+
+        It breaks off when the key of its client was revoked, which is asked every 15 seconds.
+        """
+        loop = asyncio.get_running_loop()
+        checked = loop.time()
+        async with aclosing(self._all_events(watch, seconds)) as found:
+            async for event in found:
+                if loop.time() - checked >= self.check_seconds:
+                    checked = loop.time()
+                    if not await run_in_threadpool(self._is_key_valid, key_hash):
+                        return
+                yield event
+
+    async def _all_events(self, watch: Watch, seconds: float) -> AsyncGenerator[str, None]:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         for event in self.begin():
@@ -88,6 +112,13 @@ class AnswerStream(ABC):
         yield self.words(self._answer.text)
         for event in await run_in_threadpool(lambda: list(self.end())):
             yield event
+
+    def _is_key_valid(self, key_hash: str) -> bool:
+        try:
+            conversation_connection_holder(self._answer.runtime.home.keys, key_hash)
+        except Unauthenticated:
+            return False
+        return True
 
     def _news(self) -> list[str]:
         """Read what is new, and return the words that were not sent yet."""
@@ -146,13 +177,17 @@ class CompletionStream(AnswerStream):
         if error is not None:
             yield _event(openai_error_of_problem(http_problem(error)))
             return
-        yield self._chunk({}, "stop")
+        calls = self._answer.tool_calls()
+        if calls:
+            told = [{"index": n, **call.model_dump()} for n, call in enumerate(calls)]
+            yield self._chunk({"tool_calls": told})
+        yield self._chunk({}, "tool_calls" if calls else "stop")
         if self._usage:
             usage = self._answer.usage().model_dump()
             yield _event(self._told_of({"choices": [], "usage": usage}))
         yield _END
 
-    def _chunk(self, delta: dict[str, str], finish: str | None = None) -> str:
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         return _event(self._told_of({"choices": [choice]}))
 
