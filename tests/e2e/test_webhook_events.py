@@ -25,12 +25,14 @@ from opencrab.domain.webhooks.subscription import (
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.event_report import MOST_SUBSCRIPTIONS
 from opencrab.engine.approvals import approvals
+from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.conversation.event_delivery import queue_webhook_event
 from opencrab.engine.webhooks.subscriptions import (
     remove_webhook_subscription,
     rotate_webhook_subscription,
     try_webhook_subscription,
 )
+from opencrab.ports.turn.queue import MessageOutcome
 from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Reply
 from tests.e2e.hearing import (
@@ -229,6 +231,43 @@ def test_an_agent_of_which_nobody_is_told_asks_for_nothing(house: House) -> None
     house.say("one")
     house.work()
     assert house.calls["deliveries.send"] == 0
+
+
+def test_an_event_that_is_looked_at_too_early_is_told_later(house: House) -> None:
+    speaking(house)
+    receiver = listening(house)
+    subscribe(house)
+    (turn,) = house.say("one")
+    event = WebhookEvent(
+        subscription="ops",
+        type=WebhookEventType.TURN_COMPLETED,
+        agent_id="crab",
+        session_id="s",
+        turn_id=turn.id,
+    )
+    queue_webhook_event(house.home.deliveries, event, run=9)
+    early = house.home.deliveries.receive(visibility_seconds=60, wait_seconds=0)
+    assert early is not None
+    assert deliver_session_utterance(house.runtime, early) is MessageOutcome.CONTINUE
+    until_quiet(house)
+    # The worker queued it, too: a receiver knows both by one id.
+    assert (receiver.types, receiver.once) == (["turn.completed"] * 2, ["turn.completed"])
+
+
+def test_one_that_takes_a_name_over_hears_nothing_of_before(house: House) -> None:
+    speaking(house)
+    receiver = listening(house, Unavailable("status 503"))
+    subscribe(house)
+    house.say("one")
+    house.work()
+    house.clock.advance(1)
+    remove_webhook_subscription(house.runtime, "ops")
+    subscribe(house)
+    until_quiet(house)
+    assert receiver.heard == []
+    house.say("two", "m2")
+    until_quiet(house)
+    assert len(receiver.heard) == 1
 
 
 def test_an_agent_that_comes_later_is_told_of_too(house: House) -> None:

@@ -88,6 +88,9 @@ def deliver_webhook_event(runtime: Runtime, delivery: Delivery) -> MessageOutcom
         return _wait_until_true(runtime, delivery)
     if told is None or event.type not in subscription.events:
         return MessageOutcome.FINISHED
+    # It was meant for one of the same name that is gone.
+    if told["at"] < subscription.created_at:
+        return MessageOutcome.FINISHED
     return _post(runtime, delivery, event, (subscription, _state(found)), told)
 
 
