@@ -53,3 +53,10 @@ def test_each_entry_has_bugs_in_its_guards() -> None:
     hunted = {entry for bug in ENTRY_FAULTS for entry in bug.entries}
     assert hunted == set(ENTRIES_OF_RUNS)
     assert set(QUICKLY) <= {bug.name for bug in ENTRY_FAULTS}
+
+
+def test_each_fault_changes_a_function_and_is_gone_after_its_run() -> None:
+    for fault in ENTRY_FAULTS:
+        for _ in range(2):
+            with fault.active(), pytest.raises(LookupError), fault.active():
+                raise AssertionError
