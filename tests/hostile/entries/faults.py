@@ -200,13 +200,6 @@ _TOOLS = (
         "if not found:",
         "a card sends the owner's key to another host",
     ),
-    Guard(
-        "HopsForgotten",
-        _ACTIONS,
-        "hops = context.turn.hops + 1",
-        "hops = 1",
-        "words go round among agents of several houses without an end",
-    ),
 )
 
 _CHATS = (
