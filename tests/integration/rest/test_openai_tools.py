@@ -380,6 +380,17 @@ def test_names_of_equal_beginnings_are_different_actions(working: House) -> None
     assert wanted in names
 
 
+def test_a_tool_whose_name_is_that_of_another_ones_action_is_not_called_for_it(
+    working: House,
+) -> None:
+    working.agent("蟹")
+    script(working, calling(("client__tide", {"place": "潮岬"})))
+    other = {"type": "object", "properties": {"moon": {"type": "string"}}, "required": ["moon"]}
+    (call,) = calls_of(asking(working, tool("tide"), tool("client__tide", other)))
+    assert call["function"]["name"] == "tide"
+    assert json.loads(call["function"]["arguments"]) == {"place": "潮岬"}
+
+
 def test_no_choice_no_tools_and_turns_without_them_read_nothing_more(working: House) -> None:
     agent = working.agent("蟹")
     model = script(working, ScriptedAnswer(text="x"))
