@@ -391,6 +391,22 @@ def test_a_tool_whose_name_is_that_of_another_ones_action_is_not_called_for_it(
     assert json.loads(call["function"]["arguments"]) == {"place": "潮岬"}
 
 
+def test_a_request_with_other_tools_gets_no_call_of_those_that_wait(working: House) -> None:
+    """Two programs with one key may say the same; each gets calls of its own tools only."""
+    working.agent("蟹")
+    script(working, calling(WEATHER))
+    first = asking(working)
+    script(working, calling(("client__tide", {"place": "潮岬"})))
+    again = asking(working, tool("get_weather", description="今は6時"))
+    assert calls_of(again) == calls_of(first)
+    other = asking(working, tool("tide"))
+    (call,) = calls_of(other)
+    assert call["function"]["name"] == "tide"
+    assert other.headers["X-OpenCrab-Session"] != first.headers["X-OpenCrab-Session"]
+    script(working, ScriptedAnswer(text="波"))
+    assert said(chat(working, "蟹", user("天気は?")))["content"] == "波"
+
+
 def test_no_choice_no_tools_and_turns_without_them_read_nothing_more(working: House) -> None:
     agent = working.agent("蟹")
     model = script(working, ScriptedAnswer(text="x"))

@@ -74,7 +74,8 @@ class ClientAdmission:
                     sender=Sender(id=who.id, name=self.messages.user or who.name),
                     authority=self.caller.authority,
                     parts=(*((TextPart(text=text),) if text.strip() else ()), *shown),
-                    metadata={} if self.tools is None else {CLIENT_TOOLS: "yes"},
+                    # A request with other tools is another one, whose calls its client can run.
+                    metadata={} if self.tools is None else {CLIENT_TOOLS: self.tools.names_hash},
                 )
             except ValidationError as error:
                 raise Invalid(
