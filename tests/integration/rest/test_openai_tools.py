@@ -214,6 +214,12 @@ def test_nobody_else_brings_results_and_no_other_agent_gets_them(working: House)
     answer = ask(working, CHAT, body, Authorization=f"Bearer {foreign}")
     # The same error as for a call that there never was.
     assert "waits for a result here" in error(answer, 404)["message"]
+    working.invite(first.headers["X-OpenCrab-Session"], foreign)
+    answer = ask(working, CHAT, body, Authorization=f"Bearer {foreign}")
+    assert "waits for a result here" in error(answer, 404)["message"]
+    more = [*told, user("なに?")]
+    answer = ask(working, CHAT, {**body, "messages": more}, Authorization=f"Bearer {foreign}")
+    assert answer.status_code == 200
     answer = ask(working, CHAT, {**body, "model": "Ken"})
     assert "waits for a result here" in error(answer, 404)["message"]
     assert said(chat(working, "蟹", *told))["content"] == "sunny"

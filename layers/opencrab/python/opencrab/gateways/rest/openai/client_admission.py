@@ -14,7 +14,7 @@ from opencrab.domain.conversation.client_transcript import ClientTranscript
 from opencrab.domain.conversation.message import ImagePart, Message, Sender, TextPart
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import new_fact
-from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
+from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.record import CLIENT_TOOLS
 from opencrab.domain.turn.turn import Turn
@@ -158,7 +158,8 @@ def _accept_results(
     try:
         turn = runtime.home.journal.header(brought.turn_id)
         require_access_to_turn(runtime.home, who, turn, Verb.CHANGE)
-    except NotFound:
+    except (NotFound, Refused):
+        # Who shares the session learns no more of another one's calls than who does not.
         raise unknown from None
     if (turn.principal_id, turn.agent_id) != (who.id, conversation.agent.agent.id):
         raise unknown
