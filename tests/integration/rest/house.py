@@ -189,6 +189,25 @@ class House:
                 queue.acknowledge(delivery.receipt)
 
     @contextmanager
+    def revoking(self, key: ApiKey, agent_id: str) -> Iterator[None]:
+        """Let a key be revoked as soon as it has begun a turn, which then runs."""
+        over = threading.Event()
+
+        def revoke_and_work() -> None:
+            while not over.is_set() and not self.got(f"/turns?agent_id={agent_id}")["items"]:
+                over.wait(0.02)
+            assert self.call("DELETE", f"/keys/{key.id}").status_code < 300
+            self.work()
+
+        revoker = threading.Thread(target=revoke_and_work)
+        revoker.start()
+        try:
+            yield
+        finally:
+            over.set()
+            revoker.join(30)
+
+    @contextmanager
     def worker(self) -> Iterator[None]:
         """Let somebody run turns while the test waits for them."""
         over = threading.Event()

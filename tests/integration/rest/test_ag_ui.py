@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
+from opencrab.domain.access.authority import Scope
 from opencrab.gateways.rest.app import create_rest_app, offer_ag_ui_to_rest_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, problem
@@ -214,6 +215,16 @@ def test_a_function_answers_with_what_there_is_in_time(house: House) -> None:
     house.work()
     events = run(house, asked("say late"))
     assert (words(events), events[-1]["outcome"]["type"]) == ("late", "success")
+
+
+def test_a_key_that_is_revoked_while_a_function_waits_gets_no_answer(house: House) -> None:
+    agent = house.agent("Mika")
+    secret, kept = house.key(Scope.CHAT)
+    serve(house, longest_seconds=20)
+    with house.revoking(kept, agent):
+        answer = post(house, asked("say 満潮🦀"), secret)
+    assert "revoked" in problem(answer, 401)["detail"]
+    assert "満潮" not in answer.text
 
 
 @pytest.fixture(scope="module")

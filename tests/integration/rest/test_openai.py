@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import json
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -145,22 +144,9 @@ def test_an_edited_message_opens_a_session_that_knows_what_came_before(working: 
 def test_a_key_that_is_revoked_while_it_waits_gets_no_answer(house: House) -> None:
     agent = house.agent("蟹")
     secret, kept = house.key(Scope.CHAT)
-    over = threading.Event()
-
-    def revoke_and_work() -> None:
-        while not over.is_set() and not house.got(f"/turns?agent_id={agent}")["items"]:
-            over.wait(0.02)
-        assert house.call("DELETE", f"/keys/{kept.id}").status_code < 300
-        house.work()
-
-    revoker = threading.Thread(target=revoke_and_work)
-    revoker.start()
-    try:
+    with house.revoking(kept, agent):
         body = {"model": "蟹", "messages": [user("say 満潮🦀")]}
         answer = ask(house, CHAT, body, Authorization=f"Bearer {secret}")
-    finally:
-        over.set()
-        revoker.join(30)
     assert error(answer, 401)["type"] == "authentication_error"
     assert "満潮" not in answer.text
 

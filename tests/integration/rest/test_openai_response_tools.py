@@ -1,12 +1,21 @@
 """A client's own tools over OpenAI's Responses, judged by OpenAI's specification."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from opencrab.adapters.answer_hub import AnswerHub
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.identifier import content_hash
+from opencrab.gateways.rest.http.polling import PollingWatch
+from opencrab.gateways.rest.openai.answer import CompletionAnswer
+from opencrab.gateways.rest.openai.response_object import ResponseObject
+from opencrab.gateways.rest.openai.response_stream import ResponseStream
+from opencrab.ports.conversation.answers import AnswerPart
 from tests.integration.rest.house import House
 from tests.integration.rest.test_openai import ask, error
 from tests.integration.rest.test_openai_responses import RESPONSES, respond, schema, text
@@ -30,8 +39,14 @@ def output(call: dict[str, Any], said: Any) -> dict[str, Any]:
 
 def streamed(house: House, schema: Any, **body: Any) -> list[dict[str, Any]]:
     """The events of a streamed response, each of which fits the specification."""
-    answer = ask(house, RESPONSES, {"model": "Mika", "stream": True, **body}).text
-    found = [json.loads(row[6:]) for row in answer.split("\n") if row.startswith("data: ")]
+    return told_events(
+        ask(house, RESPONSES, {"model": "Mika", "stream": True, **body}).text, schema
+    )
+
+
+def told_events(streamed: str, schema: Any) -> list[dict[str, Any]]:
+    """The events in a text, each of which fits the specification."""
+    found = [json.loads(row[6:]) for row in streamed.split("\n") if row.startswith("data: ")]
     for event in found:
         schema(event, "ResponseStreamEvent")
     return found
@@ -88,6 +103,63 @@ def test_a_stream_tells_calls_as_items(working: House, schema: Any) -> None:
     (call,) = events[-1]["response"]["output"]
     more = streamed(working, schema, input=[output(call, "21")])
     assert "".join(each["delta"] for each in more if each["type"].endswith("text.delta")) == "sunny"
+
+
+def test_words_before_a_call_stay_an_item_of_their_own(working: House, schema: Any) -> None:
+    """Models say something before they call a tool; it is shown, though no line is kept of it."""
+    working.furnish(answers=AnswerHub())
+    script(working, calling(WEATHER))
+    first = respond(working, "天気は?", tools=TOOLS)
+    home = working.runtime.home
+    turn = home.journal.header(first.headers["X-OpenCrab-Turn"])
+    answer = CompletionAnswer.of(working.runtime, turn, home.agents.get(turn.agent_id))
+    asked = ResponseObject(id="resp_x", created_at=1, status="queued", model="Mika")
+    stream = ResponseStream(answer, asked)
+    words = AnswerPart(turn.session_id, turn.agent_id, turn.id, 1, "潮を見ます🦀")
+    working.runtime.answers.publish(words)
+
+    async def read() -> str:
+        events = stream.events(PollingWatch(0.02), 9, content_hash(working.owner.encode()))
+        return "".join([event async for event in events])
+
+    found = told_events(asyncio.run(read()), schema)
+    added = [e for e in found if e["type"] == "response.output_item.added"]
+    done = [e for e in found if e["type"] == "response.output_item.done"]
+    for events in (added, done):
+        places = [(e["output_index"], e["item"]["type"]) for e in events]
+        assert places == [(0, "message"), (1, "function_call")]
+    message, called = found[-1]["response"]["output"]
+    assert message["content"][0]["text"] == "潮を見ます🦀"
+    assert called["name"] == "get_weather"
+
+
+def test_each_call_may_have_its_result_behind_it(working: House) -> None:
+    model = script(working, calling(WEATHER, WEATHER), ScriptedAnswer(text="晴れ"))
+    calls = respond(working, "天気は?", tools=TOOLS).json()["output"]
+    told: list[dict[str, Any]] = [{"role": "user", "content": "天気は?"}]
+    for place, call in enumerate(calls):
+        told += [call, output(call, f"{place}番🌊")]
+    assert text(respond(working, told, tools=TOOLS).json()) == "晴れ"
+    shown = str(model.requests[1].turns)
+    assert "0番🌊" in shown
+    assert "1番🌊" in shown
+
+
+def test_only_the_client_and_owners_read_what_a_tool_is_called_with(working: House) -> None:
+    script(working, calling(WEATHER), ScriptedAnswer(text="晴れ"))
+    (secret, _), (member, _), (reader, _) = map(working.key, (Scope.CHAT, Scope.CHAT, Scope.READ))
+    asked = {"model": "Mika", "input": "天気は?", "tools": TOOLS}
+    first = ask(working, RESPONSES, asked, Authorization=f"Bearer {secret}")
+    working.invite(first.headers["X-OpenCrab-Session"], member)
+    path = f"{RESPONSES}/{first.json()['id']}"
+
+    def read(key: str) -> list[str]:
+        found = ask(working, path, Authorization=f"Bearer {key}")
+        assert found.status_code == 200
+        return [item["type"] for item in found.json()["output"]]
+
+    assert [read(key) for key in (secret, working.owner)] == [["function_call"]] * 2
+    assert [read(key) for key in (member, reader)] == [[], []]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,11 @@ class ClientTools(Value):
     tools: tuple[ClientTool, ...]
     one_at_a_time: bool = False
 
+    @property
+    def names_hash(self) -> str:
+        """The hash of all names: a client that offers the same ones can run the same calls."""
+        return content_hash("\n".join(sorted(tool.name for tool in self.tools)).encode())
+
     def of_action(self, name: str) -> ClientTool | None:
         """Return the tool that is an action of this name, or else has this name itself."""
         by_action = {tool.action: tool for tool in self.tools}

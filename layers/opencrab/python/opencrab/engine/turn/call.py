@@ -314,8 +314,9 @@ def _invalid_call_result(work: TurnWork, call: ActionCall, error: str) -> CallRe
 
 def _find_client_action(work: TurnWork, name: str) -> Action | None:
     """Return a tool of the client by its action's name; models also say what the client says."""
-    named = (name, f"{CLIENT_GROUP}__{name}")
-    return next((tool for tool in work.prompt.client_tools if tool.name in named), None)
+    found = {tool.name: tool for tool in work.prompt.client_tools}
+    # A client's tool may itself be called client__x: the action of this very name is meant first.
+    return found.get(name) or found.get(f"{CLIENT_GROUP}__{name}")
 
 
 def _find_offered_action(work: TurnWork, name: str) -> Action | None:

@@ -79,7 +79,7 @@ async def _send(asked: A2aRequest) -> Table:
     turn = await send_a2a_message(asked, sending)
     answer = await run_in_threadpool(_unread_answer, asked, turn)
     if sending.is_awaited:
-        await wait_for_chat_completion(asked.api, answer)
+        await wait_for_chat_completion(asked.api, answer, asked.caller.key_hash)
     else:
         await run_in_threadpool(answer.replies.read)
     return {"task": await _task(asked, answer, sending.history)}

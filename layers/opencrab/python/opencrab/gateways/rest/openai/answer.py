@@ -11,6 +11,7 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ModelResult
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
+from opencrab.engine.conversation.key_holders import conversation_connection_holder
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for_session_replies
 from opencrab.gateways.rest.http.dependencies import RestContext
@@ -124,14 +125,20 @@ class CompletionAnswer:
         )
 
 
-async def wait_for_chat_completion(api: RestContext, answer: CompletionAnswer) -> None:
-    """Wait until a turn is settled; ends early when the request must end."""
+async def wait_for_chat_completion(
+    api: RestContext, answer: CompletionAnswer, key_hash: str
+) -> None:
+    """Wait until a turn is settled; ends early when the request must end.
+
+    Raises Unauthenticated if the key with this hash was revoked meanwhile.
+    """
     seconds = api.capped_wait(ANSWER_SECONDS) or ANSWER_SECONDS
     replies = answer.replies
     async with api.watch.watching(answer.turn.session_id, settled=True) as next_change:
         # How the turns are now, as a change before this is not noticed any more.
         await run_in_threadpool(replies.look)
         await wait_for_session_replies(replies, next_change, seconds, lambda: True)
+    await run_in_threadpool(conversation_connection_holder, api.runtime.home.keys, key_hash)
 
 
 def _used(result: ModelResult) -> Usage | None:

@@ -14,7 +14,7 @@ from opencrab.domain.conversation.client_transcript import ClientTranscript
 from opencrab.domain.conversation.message import ImagePart, Message, Sender, TextPart
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import new_fact
-from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
+from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.record import CLIENT_TOOLS
 from opencrab.domain.turn.turn import Turn
@@ -22,7 +22,6 @@ from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.access.visibility import require_access_to_turn
 from opencrab.engine.conversation.client_conversation import ClientConversation
 from opencrab.engine.conversation.client_results import accept_client_results
-from opencrab.engine.conversation.key_holders import conversation_connection_holder
 from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller
@@ -75,7 +74,8 @@ class ClientAdmission:
                     sender=Sender(id=who.id, name=self.messages.user or who.name),
                     authority=self.caller.authority,
                     parts=(*((TextPart(text=text),) if text.strip() else ()), *shown),
-                    metadata={} if self.tools is None else {CLIENT_TOOLS: "yes"},
+                    # A request with other tools is another one, whose calls its client can run.
+                    metadata={} if self.tools is None else {CLIENT_TOOLS: self.tools.names_hash},
                 )
             except ValidationError as error:
                 raise Invalid(
@@ -98,9 +98,7 @@ class ClientAdmission:
 
         Raises Unauthenticated if the caller's key was revoked meanwhile.
         """
-        await wait_for_chat_completion(api, answer)
-        keys, key_hash = api.runtime.home.keys, self.caller.key_hash
-        await run_in_threadpool(conversation_connection_holder, keys, key_hash)
+        await wait_for_chat_completion(api, answer, self.caller.key_hash)
         if not answer.is_settled and self.resumed is None:
             await run_in_threadpool(self.conversation.expect_repeat, self.transcript)
 
@@ -160,7 +158,8 @@ def _accept_results(
     try:
         turn = runtime.home.journal.header(brought.turn_id)
         require_access_to_turn(runtime.home, who, turn, Verb.CHANGE)
-    except NotFound:
+    except (NotFound, Refused):
+        # Who shares the session learns no more of another one's calls than who does not.
         raise unknown from None
     if (turn.principal_id, turn.agent_id) != (who.id, conversation.agent.agent.id):
         raise unknown

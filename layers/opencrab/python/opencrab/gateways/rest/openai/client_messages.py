@@ -64,8 +64,17 @@ class ClientMessages:
         return transcript
 
     def results(self) -> tuple["ClientMessage", ...]:
-        """Return what the client's tools returned for calls of the last answer."""
-        return tuple(each for each in _newest_messages(self.messages) if each.call_id)
+        """Return what the client's tools returned for calls of the last answer.
+
+        Some clients write each call of an answer with its result behind it.
+        """
+        newest = tuple(each for each in _newest_messages(self.messages) if each.call_id)
+        if not newest:
+            return ()
+        before = self.messages[: self.messages.index(newest[0])]
+        answer = _answer_of_call(newest[0])
+        beside = (e for e in before if e.call_id and _answer_of_call(e) == answer)
+        return (*beside, *newest)
 
     @property
     def has_news(self) -> bool:
@@ -105,6 +114,11 @@ class ClientMessages:
             raise Invalid(
                 "a picture is not base64", field=self.field, cure="encode its bytes as base64"
             ) from None
+
+
+def _answer_of_call(result: ClientMessage) -> str:
+    """Return what the ids of all calls of one answer begin with."""
+    return result.call_id.rpartition("_")[0]
 
 
 def _newest_messages(messages: tuple[ClientMessage, ...]) -> Iterable[ClientMessage]:

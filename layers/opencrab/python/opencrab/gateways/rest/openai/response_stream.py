@@ -47,7 +47,7 @@ class ResponseStream(AnswerStream):
 
     def end(self) -> Iterator[str]:
         """Return the events that close message and response; a failed one says why."""
-        response = response_of_answer(self._answer, self._asked)
+        response = self._with_words(response_of_answer(self._answer, self._asked))
         if response.status == "completed":
             for place, item in enumerate(response.output):
                 told = item.model_dump(mode="json")
@@ -63,6 +63,17 @@ class ResponseStream(AnswerStream):
         ending = {"completed": "completed", "failed": "failed"}.get(response.status, "incomplete")
         told = response.model_dump(mode="json")
         yield self._event(f"response.{ending}", response=told)
+
+    def _with_words(self, response: ResponseObject) -> ResponseObject:
+        """Return a response with the message that was begun, which calls must not displace.
+
+        Models say something before they call a tool, of which no line is kept.
+        """
+        kept = any(isinstance(item, ResponseMessage) for item in response.output)
+        if kept or not self._is_open or response.status != "completed":
+            return response
+        said = ResponseMessage(id=self._id, content=(ResponseText(text=self._said),))
+        return response.replaced(output=(said, *response.output))
 
     def _open_message(self) -> str:
         self._is_open = True

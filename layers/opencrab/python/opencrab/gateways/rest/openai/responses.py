@@ -31,6 +31,7 @@ from opencrab.gateways.rest.openai.client_admission import (
 )
 from opencrab.gateways.rest.openai.response_object import (
     RESPONSE_ID,
+    ResponseFunctionCall,
     ResponseObject,
     response_of_answer,
 )
@@ -93,7 +94,7 @@ async def answer_with_openai_response(
 def get_openai_response_of_turn(api: Api, caller: Reader, response_id: str) -> ResponseObject:
     """Get a response as it is now, by its id."""
     turn = _turn(api.runtime, caller, response_id, "response_id", Verb.READ)
-    return _response_now(api.runtime, turn, response_id)
+    return _response_now(api.runtime, caller, turn, response_id)
 
 
 @router.post(
@@ -107,7 +108,7 @@ def cancel_openai_response_of_turn(
 
     def stop() -> ResponseObject:
         stopped = control.stop_turn(api.runtime, turn.id, by=caller.principal.id, reason="")
-        return _response_now(api.runtime, stopped, response_id)
+        return _response_now(api.runtime, caller, stopped, response_id)
 
     return once.answer(None, stop)
 
@@ -172,8 +173,12 @@ def _unfilled_response(answer: CompletionAnswer, body: ResponseRequest) -> Respo
     )
 
 
-def _response_now(runtime: Runtime, turn: Turn, response_id: str) -> ResponseObject:
-    """Return a response without what only the request for it said, such as its metadata."""
+def _response_now(runtime: Runtime, caller: Caller, turn: Turn, response_id: str) -> ResponseObject:
+    """Return a response without what only the request for it said, such as its metadata.
+
+    Calls are for whoever has to run them, and for owners: as in the turn's story, nobody else who
+    reads the session sees their arguments.
+    """
     profile = runtime.home.agents.get(turn.agent_id)
     _, number = _part_of_response(response_id)
     since = None if number is None else find_client_calls(runtime, turn, number)
@@ -185,4 +190,9 @@ def _response_now(runtime: Runtime, turn: Turn, response_id: str) -> ResponseObj
         status="queued",
         model=profile.agent.name,
     )
-    return response_of_answer(answer, asked)
+    told = response_of_answer(answer, asked)
+    if caller.is_owner or caller.principal.id == turn.principal_id:
+        return told
+    return told.replaced(
+        output=tuple(item for item in told.output if not isinstance(item, ResponseFunctionCall))
+    )
