@@ -96,9 +96,13 @@ def add_webhook_subscription(
     )
     # Agents first: one that tells nobody of its events would never be noticed.
     _update_agents(runtime, new.agent_id, {**known, new.name: added})
+    # What is said of one of this name that was removed while it was being told.
+    state = runtime.home.facts.get(SUBSCRIPTIONS, SUBSCRIPTION_STATE, new.name)
+    fact = new_fact(SUBSCRIPTIONS, SUBSCRIPTION, new.name, added)
     try:
-        runtime.home.facts.commit(new_fact(SUBSCRIPTIONS, SUBSCRIPTION, new.name, added))
+        runtime.home.facts.commit(fact, *(() if state is None else (state.removed(),)))
     except Changed:
+        _update_agents(runtime, new.agent_id, stored_webhook_subscriptions(runtime))
         raise _name_is_taken(new.name) from None
     # Another one was perhaps added, or an agent created, meanwhile.
     _update_agents(runtime, new.agent_id, stored_webhook_subscriptions(runtime))
