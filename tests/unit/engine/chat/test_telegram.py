@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,18 @@ def test_a_limit_is_waited_for_and_holds_up_no_other_chat(house: TelegramHouse) 
     house.work()
     # Its time is not over, so nobody asked.
     assert len([e for e in house.vendor.log if e.method == "sendMessage"]) == len(calls)
+    house.rest()
+    assert house.vendor.texts() == ["やあ"]
+
+
+def test_an_answer_outlasts_a_limit_of_an_hour(house: TelegramHouse) -> None:
+    house.vendor.says("元気?")
+    until = house.clock.now() + timedelta(hours=1)
+    while house.clock.now() < until:
+        left = int((until - house.clock.now()).total_seconds())
+        house.vendor.faults.plan("sendMessage", Limited(left))
+        house.later(240)
+        house.vendor.faults.clear()
     house.rest()
     assert house.vendor.texts() == ["やあ"]
 
