@@ -81,8 +81,12 @@ def test_what_comes_again_is_edited_or_of_bots_starts_no_turn(house: TelegramHou
     house.vendor.says("わたしはBot", **bot)
     house.vendor.deliver({"edited_message": {"message_id": 1, "text": "編集"}})
     house.vendor.deliver({"channel_post": {"message_id": 1, "text": "告知"}})
+    # A channel's post arrives in the group of its discussions as if a person had written it.
+    channel = {"id": -1005, "type": "channel", "title": "告知"}
+    house.vendor.says("kani さん", "777000", group=GROUP, sender_chat=channel)
     house.rest()
     assert house.vendor.texts() == ["やあ"]
+    assert house.vendor.texts(GROUP) == []
 
 
 def test_what_is_no_text_is_answered_with_that(house: TelegramHouse) -> None:
