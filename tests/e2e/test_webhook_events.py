@@ -362,6 +362,15 @@ def test_a_new_secret_signs_beside_the_one_before(house: House) -> None:
         rotate_webhook_subscription(house.runtime, "ops", hours=169)
 
 
+def test_where_nobody_delivers_it_says_what_to_deploy(house: House) -> None:
+    speaking(house)
+    house.runtime = replace(house.runtime, home=replace(house.home, interactions=None))
+    with pytest.raises(Conflict) as refused:
+        subscribe(house)
+    assert "Channels=webhook" in (refused.value.cure or "")
+    assert house.home.agents.get("crab").mind.reported == {}
+
+
 def test_names_are_unique_and_few(house: House) -> None:
     subscribe(house)
     with pytest.raises(Conflict):

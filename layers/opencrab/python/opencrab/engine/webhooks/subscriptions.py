@@ -74,9 +74,15 @@ def add_webhook_subscription(
 ) -> SubscriptionWithSecret:
     """Add a subscription and return its secret; agents tell of what ends from now on.
 
-    Raises NotFound (agent), Conflict (one of this name), Invalid (an address to which nothing is
-    posted) and NoRoom.
+    Raises NotFound (agent), Conflict (one of this name, or nobody delivers here), Invalid (an
+    address to which nothing is posted) and NoRoom.
     """
+    # On AWS both queues are polled, or neither: one that is polled costs also when it is empty.
+    if runtime.home.interactions is None:
+        raise Conflict(
+            "this stack delivers nothing, so that events would wait until they are deleted",
+            cure="deploy it with the parameter Channels: make deploy ARGS='--set Channels=webhook'",
+        )
     require_public_webhook_address(new.url, "url")
     if new.agent_id is not None:
         runtime.home.agents.get(new.agent_id)

@@ -80,7 +80,7 @@ def _message(
 ) -> ChatMessageEvent | None:
     sender, chat = _object(message.get("from")), _object(message.get("chat"))
     kind = chat.get("type")
-    # Posts of a channel, and anonymous people of whom only the group is known, have a `sender_chat`.
+    # Posts of a channel, and who writes in a group's name, have a `sender_chat`.
     is_person = not sender.get("is_bot") and "sender_chat" not in message
     if not is_person or kind not in {"private", "group", "supergroup"}:
         return None
