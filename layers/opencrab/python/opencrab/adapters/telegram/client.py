@@ -96,8 +96,7 @@ class TelegramClient:
         chat = str(body.get("chat_id", ""))
         left = self._paused.get(chat, 0.0) - self._seconds()
         if left > 0:
-            told = f"rate limited by Telegram; retry in {left:.0f} s"
-            raise NeverSent(told, retry_after=left)
+            raise NeverSent(f"rate limited by Telegram; retry in {left:.0f} s", retry_after=left)
         token = self._tokens.token()
         response = self._exchanged(method, body, token, wait)
         if response.status_code in {401, 404}:
