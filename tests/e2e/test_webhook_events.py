@@ -2,11 +2,14 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.message import ATTEMPTS
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import (
     Conflict,
     Invalid,
@@ -19,8 +22,12 @@ from opencrab.domain.errors import (
 from opencrab.domain.goals.goal import GoalStatus
 from opencrab.domain.models.fault import Fault as ModelFault
 from opencrab.domain.webhooks.subscription import (
+    SUBSCRIPTION,
+    SUBSCRIPTION_STATE,
+    SUBSCRIPTIONS,
     WebhookEvent,
     WebhookEventType,
+    WebhookSubscriptionState,
 )
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.event_report import MOST_SUBSCRIPTIONS
@@ -28,14 +35,18 @@ from opencrab.engine.approvals import approvals
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.conversation.event_delivery import queue_webhook_event
 from opencrab.engine.webhooks.subscriptions import (
+    NewWebhookSubscription,
+    add_webhook_subscription,
     remove_webhook_subscription,
     rotate_webhook_subscription,
     try_webhook_subscription,
 )
+from opencrab.ports.documents import Documents
 from opencrab.ports.turn.queue import MessageOutcome
 from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Reply
 from tests.e2e.hearing import (
+    ALL,
     SECRET_WORDS,
     URL,
     Died,
@@ -270,6 +281,60 @@ def test_one_that_takes_a_name_over_hears_nothing_of_before(house: House) -> Non
     assert len(receiver.heard) == 1
 
 
+def test_one_that_hears_another_agent_now_is_not_told_of_the_one_before(house: House) -> None:
+    speaking(house)
+    house.agent("rose", (Reply(text="…"),))
+    receiver = listening(house)
+    subscribe(house, agent_id="crab")
+    # The process died before the agent knew that nobody hears it any more.
+    (gone,) = house.home.facts.page(SUBSCRIPTIONS, SUBSCRIPTION, limit=2)
+    house.home.facts.commit(gone.removed())
+    subscribe(house, agent_id="rose")
+    assert house.home.agents.get("crab").mind.reported != {}
+    house.say("one")
+    until_quiet(house)
+    assert receiver.calls == 0
+    assert house.home.deliveries.list_dead_letters(5) == ()
+
+
+def test_who_comes_second_for_a_name_leaves_no_agent_telling_it(house: House) -> None:
+    speaking(house)
+    house.agent("rose", (Reply(text="…"),))
+    facts = house.home.facts
+
+    class Overtaken:
+        """Somebody else takes the name when this one is about to."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(facts, name)
+
+        def commit(self, *documents: Document) -> None:
+            if {each.kind for each in documents} == {SUBSCRIPTION}:
+                subscribe(house, agent_id="rose")
+            facts.commit(*documents)
+
+    runtime = replace(house.runtime, home=replace(house.home, facts=cast(Documents, Overtaken())))
+    new = NewWebhookSubscription(name="ops", url=URL, events=ALL, agent_id="crab")
+    with pytest.raises(Conflict):
+        add_webhook_subscription(runtime, new, "owner")
+    assert house.home.agents.get("crab").mind.reported == {}
+    assert set(house.home.agents.get("rose").mind.reported) == {"ops"}
+
+
+def test_a_new_one_has_not_the_troubles_of_one_of_its_name(house: House) -> None:
+    speaking(house)
+    receiver = listening(house)
+    # It was noted by who was sending while the subscription was removed.
+    trouble = WebhookSubscriptionState(problem="status 503", failed=3, at=house.clock.now())
+    left = new_fact(SUBSCRIPTIONS, SUBSCRIPTION_STATE, "ops", trouble)
+    house.home.facts.commit(left.replaced(version=0))
+    subscribe(house)
+    assert state(house) is None
+    house.say("one")
+    house.work()
+    assert receiver.types == ["turn.completed"]
+
+
 def test_an_agent_that_comes_later_is_told_of_too(house: House) -> None:
     subscribe(house, WebhookEventType.TURN_FAILED)
     made = create_agent(house.runtime, NewAgent(name="蟹"), owner="owner", agent_id="late")
@@ -295,6 +360,15 @@ def test_a_new_secret_signs_beside_the_one_before(house: House) -> None:
     assert receiver.types == ["webhook.test"] * 3
     with pytest.raises(Invalid):
         rotate_webhook_subscription(house.runtime, "ops", hours=169)
+
+
+def test_where_nobody_delivers_it_says_what_to_deploy(house: House) -> None:
+    speaking(house)
+    house.runtime = replace(house.runtime, home=replace(house.home, interactions=None))
+    with pytest.raises(Conflict) as refused:
+        subscribe(house)
+    assert "Channels=webhook" in (refused.value.cure or "")
+    assert house.home.agents.get("crab").mind.reported == {}
 
 
 def test_names_are_unique_and_few(house: House) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,12 @@ def test_what_comes_again_is_edited_or_of_bots_starts_no_turn(house: TelegramHou
     house.vendor.says("わたしはBot", **bot)
     house.vendor.deliver({"edited_message": {"message_id": 1, "text": "編集"}})
     house.vendor.deliver({"channel_post": {"message_id": 1, "text": "告知"}})
+    # A channel's post arrives in the group of its discussions as if a person had written it.
+    channel = {"id": -1005, "type": "channel", "title": "告知"}
+    house.vendor.says("kani さん", "777000", group=GROUP, sender_chat=channel)
     house.rest()
     assert house.vendor.texts() == ["やあ"]
+    assert house.vendor.texts(GROUP) == []
 
 
 def test_what_is_no_text_is_answered_with_that(house: TelegramHouse) -> None:
@@ -131,6 +136,18 @@ def test_a_limit_is_waited_for_and_holds_up_no_other_chat(house: TelegramHouse) 
     house.work()
     # Its time is not over, so nobody asked.
     assert len([e for e in house.vendor.log if e.method == "sendMessage"]) == len(calls)
+    house.rest()
+    assert house.vendor.texts() == ["やあ"]
+
+
+def test_an_answer_outlasts_a_limit_of_an_hour(house: TelegramHouse) -> None:
+    house.vendor.says("元気?")
+    until = house.clock.now() + timedelta(hours=1)
+    while house.clock.now() < until:
+        left = int((until - house.clock.now()).total_seconds())
+        house.vendor.faults.plan("sendMessage", Limited(left))
+        house.later(240)
+        house.vendor.faults.clear()
     house.rest()
     assert house.vendor.texts() == ["やあ"]
 

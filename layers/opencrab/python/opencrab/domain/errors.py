@@ -100,9 +100,23 @@ class Unavailable(OpenCrabError):
 
 
 class NeverSent(Unavailable):
-    """A request that was certainly not processed, so that it cost nothing."""
+    """A request that was certainly not processed, so that it cost nothing.
+
+    `retry_after` is for how many seconds it would be rejected again; 0 if nobody said.
+    """
 
     code = "never-sent"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str | None = None,
+        cure: str | None = None,
+        retry_after: float = 0,
+    ) -> None:
+        super().__init__(message, field=field, cure=cure)
+        self.retry_after = retry_after
 
 
 class UnreadableValue(Unavailable):

@@ -1,6 +1,7 @@
 """Queueing of turns, each into the queue that suits its trigger, and pauses of deliveries."""
 
 from datetime import datetime, timedelta
+from math import ceil
 
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.home import Home
@@ -46,9 +47,14 @@ def _redeliver_turn(home: Home, turn: Turn) -> bool:
     return turn.receipt is not None and queue_for_turn(home, turn).continue_later(turn.receipt, 0)
 
 
-def deliver_later(deliveries: Queue, delivery: Delivery, attempts: int) -> MessageOutcome:
-    """Give a message back to the queue, for twice as long after each attempt."""
+def deliver_later(
+    deliveries: Queue, delivery: Delivery, attempts: int, *, at_least: float = 0
+) -> MessageOutcome:
+    """Give a message back to the queue, for twice as long after each attempt.
+
+    `at_least` are the seconds that the receiver asked for.
+    """
     seconds = BACKOFF_SECONDS * 2**attempts
     most = int(BACKOFF_LIMIT.total_seconds())
-    deliveries.continue_later(delivery.receipt, min(seconds, most))
+    deliveries.continue_later(delivery.receipt, max(min(seconds, most), ceil(at_least)))
     return MessageOutcome.CONTINUE

@@ -96,7 +96,7 @@ class TelegramClient:
         chat = str(body.get("chat_id", ""))
         left = self._paused.get(chat, 0.0) - self._seconds()
         if left > 0:
-            raise NeverSent(f"rate limited by Telegram; retry in {left:.0f} s")
+            raise NeverSent(f"rate limited by Telegram; retry in {left:.0f} s", retry_after=left)
         token = self._tokens.token()
         response = self._exchanged(method, body, token, wait)
         if response.status_code in {401, 404}:
@@ -110,16 +110,10 @@ class TelegramClient:
         if told.get("ok") is True:
             return told.get("result")
         if response.status_code == _LIMITED:
-            self._pause(chat, told)
+            if len(self._paused) >= PAUSED_CHATS:
+                self._paused.clear()
+            self._paused[chat] = self._seconds() + _pause_seconds(told)
         raise telegram_error(response, token)
-
-    def _pause(self, chat: str, told: Mapping[str, Any]) -> None:
-        given = told.get("parameters")
-        asked = given.get("retry_after") if isinstance(given, dict) else None
-        seconds = float(asked) if isinstance(asked, int) and asked > 0 else 1.0
-        if len(self._paused) >= PAUSED_CHATS:
-            self._paused.clear()
-        self._paused[chat] = self._seconds() + min(seconds, LONGEST_PAUSE)
 
     def _exchanged(
         self, method: str, body: Mapping[str, Any], token: str, wait: float
@@ -157,7 +151,7 @@ def telegram_error(response: httpx.Response, token: str) -> OpenCrabError:
     words = str(_object(response).get("description") or "no reason").replace(token, "…")
     text = f"Telegram returned HTTP {status}: {words}"[:_WORDS]
     if status == _LIMITED:
-        return NeverSent(text)
+        return NeverSent(text, retry_after=_pause_seconds(_object(response)))
     if status in _BY_STATUS:
         kind, cure = _BY_STATUS[status]
         return kind(text, cure=cure)
@@ -166,6 +160,13 @@ def telegram_error(response: httpx.Response, token: str) -> OpenCrabError:
     if 400 <= status < _SERVER_ERROR:  # noqa: PLR2004 - the client's own fault
         return Invalid(text, cure="correct what Telegram names, or report it with this message")
     return Unavailable(text, cure="try again later")
+
+
+def _pause_seconds(told: Mapping[str, Any]) -> float:
+    """Return for how long Telegram wants to be left alone."""
+    given = told.get("parameters")
+    asked = given.get("retry_after") if isinstance(given, dict) else None
+    return min(float(asked), LONGEST_PAUSE) if isinstance(asked, int) and asked > 0 else 1.0
 
 
 def _object(response: httpx.Response) -> Mapping[str, Any]:

@@ -120,7 +120,8 @@ def _again(
         state=DeliveryState.QUEUED, updated_at=runtime.clock.now(), error=error.message[:500]
     )
     runtime.home.outbox.mark(waiting, DeliveryState.SENDING)
-    return deliver_later(runtime.home.deliveries, delivery, utterance.attempts)
+    asked = error.retry_after if isinstance(error, NeverSent) else 0
+    return deliver_later(runtime.home.deliveries, delivery, utterance.attempts, at_least=asked)
 
 
 def _deliver_panel(runtime: Runtime, delivery: Delivery) -> MessageOutcome:

@@ -82,14 +82,16 @@ def deliver_webhook_event(runtime: Runtime, delivery: Delivery) -> MessageOutcom
     if SUBSCRIPTION not in found:
         return MessageOutcome.FINISHED
     subscription = found[SUBSCRIPTION].read(WebhookSubscription)
+    # An agent may still tell one of this name that is gone, and another has its name now.
+    is_of_another = subscription.agent_id not in {None, event.agent_id}
+    if is_of_another or event.type not in subscription.events:
+        return MessageOutcome.FINISHED
     try:
         told = _event_data(runtime, event)
     except PendingEvent:
         return _wait_until_true(runtime, delivery)
-    if told is None or event.type not in subscription.events:
-        return MessageOutcome.FINISHED
-    # It was meant for one of the same name that is gone.
-    if told["at"] < subscription.created_at:
+    # Or it was meant for one of the same name that is gone.
+    if told is None or told["at"] < subscription.created_at:
         return MessageOutcome.FINISHED
     return _post(runtime, delivery, event, (subscription, _state(found)), told)
 

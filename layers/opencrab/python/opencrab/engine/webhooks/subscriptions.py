@@ -74,9 +74,15 @@ def add_webhook_subscription(
 ) -> SubscriptionWithSecret:
     """Add a subscription and return its secret; agents tell of what ends from now on.
 
-    Raises NotFound (agent), Conflict (one of this name), Invalid (an address to which nothing is
-    posted) and NoRoom.
+    Raises NotFound (agent), Conflict (one of this name, or nobody delivers here), Invalid (an
+    address to which nothing is posted) and NoRoom.
     """
+    # On AWS both queues are polled, or neither: one that is polled costs also when it is empty.
+    if runtime.home.interactions is None:
+        raise Conflict(
+            "this stack delivers nothing, so that events would wait until they are deleted",
+            cure="deploy it with the parameter Channels: make deploy ARGS='--set Channels=webhook'",
+        )
     require_public_webhook_address(new.url, "url")
     if new.agent_id is not None:
         runtime.home.agents.get(new.agent_id)
@@ -96,9 +102,13 @@ def add_webhook_subscription(
     )
     # Agents first: one that tells nobody of its events would never be noticed.
     _update_agents(runtime, new.agent_id, {**known, new.name: added})
+    # What is said of one of this name that was removed while it was being told.
+    state = runtime.home.facts.get(SUBSCRIPTIONS, SUBSCRIPTION_STATE, new.name)
+    fact = new_fact(SUBSCRIPTIONS, SUBSCRIPTION, new.name, added)
     try:
-        runtime.home.facts.commit(new_fact(SUBSCRIPTIONS, SUBSCRIPTION, new.name, added))
+        runtime.home.facts.commit(fact, *(() if state is None else (state.removed(),)))
     except Changed:
+        _update_agents(runtime, new.agent_id, stored_webhook_subscriptions(runtime))
         raise _name_is_taken(new.name) from None
     # Another one was perhaps added, or an agent created, meanwhile.
     _update_agents(runtime, new.agent_id, stored_webhook_subscriptions(runtime))

@@ -80,7 +80,9 @@ def _message(
 ) -> ChatMessageEvent | None:
     sender, chat = _object(message.get("from")), _object(message.get("chat"))
     kind = chat.get("type")
-    if sender.get("is_bot") or kind not in {"private", "group", "supergroup"}:
+    # Posts of a channel, and who writes in a group's name, have a `sender_chat`.
+    is_person = not sender.get("is_bot") and "sender_chat" not in message
+    if not is_person or kind not in {"private", "group", "supergroup"}:
         return None
     is_group, message_id = kind != "private", int(message["message_id"])
     given = str(message.get("text") or message.get("caption") or "")

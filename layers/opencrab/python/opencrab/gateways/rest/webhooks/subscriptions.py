@@ -94,7 +94,8 @@ def add_subscription_to_events(
 ) -> Response:
     """Add a subscription: events are posted to its address, signed.
 
-    The answer has the secret, which is shown only once. It is 409 if there is one of this name.
+    The answer has the secret, which is shown only once. It is 409 if there is one of this name, and
+    on AWS without the parameter Channels, since nobody would post events.
     """
     return once.answer(
         body,
