@@ -222,12 +222,11 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 	$(call install_node,.node-ag-ui,$<,AG-UI)
 
 # uv installs everything else, in a twentieth of pip's time. What it cannot, or where it is not to be
-# had, pip does. uv knows nothing of pip's settings: an index of one's own is kept for it.
+# had, pip does: as a wheel or not at all, since to build it takes a compiler of Rust.
 .venv-uv/.ready: requirements/uv.txt
-	@set -eu; $(find_python); \
+	@set -eu; $(find_python); export PIP_ONLY_BINARY=:all:; \
 	{ $(call install_with_pip,.venv-uv,$<); } || echo "no uv here: pip installs, and takes longer" >&2; \
-	mkdir -p .venv-uv; \
-	"$$python" -m pip config list 2>/dev/null | sed -n "s/.*[.]index-url='\(.*\)'$$/\1/p" | tail -n 1 >.venv-uv/index
+	mkdir -p .venv-uv
 	@touch $@
 
 # $(call install,FOLDER,LOCK[,PROJECT]): make FOLDER unless its Python runs, and install exactly
@@ -250,21 +249,26 @@ python=; \
 	fi
 endef
 
+# uv knows nothing of pip's settings, and is told of an index of one's own. Its address may hold a password
+# that ends, so it is asked for each time and written nowhere.
 define install_with_uv
-index=$$(cat .venv-uv/index); if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$index}"; fi; \
-	{ $(1)/bin/python -c '' >/dev/null 2>&1 || .venv-uv/bin/uv venv --quiet --clear --python "$$python" $(1); } && \
+index="$${PIP_INDEX_URL:-$$( \
+	for each in .venv-uv/bin/python "$$python"; do "$$each" -m pip config list 2>/dev/null && break; done \
+	| sed -n "s/.*[.]index-url='\(.*\)'$$/\1/p" | tail -n 1)}"; \
+	if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$index}"; fi; \
+	{ $(1)/bin/python -c '' >/dev/null 2>&1 || .venv-uv/bin/uv venv --quiet --clear --python "$$(command -v "$$python")" $(1); } && \
 	.venv-uv/bin/uv pip install --quiet --python $(1)/bin/python --no-deps --require-hashes --requirement $(2) $(if $(3),--compile-bytecode && \
 	.venv-uv/bin/uv pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation $(3))
 endef
 
-# Debian may lack ensurepip; then the pip outside installs into the folder.
+# Debian may lack ensurepip; then the pip outside installs into the folder. What uv made has none either.
 define install_with_pip
 if ! $(1)/bin/python -c '' >/dev/null 2>&1; then \
 	  if "$$python" -c 'import ensurepip' >/dev/null 2>&1; \
 	  then "$$python" -m venv --clear $(1); \
 	  else "$$python" -m venv --clear --without-pip $(1); fi; \
 	fi && \
-	if $(1)/bin/python -c 'import pip' >/dev/null 2>&1; \
+	if $(1)/bin/python -c 'import pip' >/dev/null 2>&1 || $(1)/bin/python -m ensurepip >/dev/null 2>&1; \
 	then pip="$(1)/bin/python -m pip"; \
 	else pip="$$python -m pip --python $(1)/bin/python"; fi && \
 	$$pip install -qq --no-deps --require-hashes --requirement $(2) $(if $(3),&& \

@@ -1,5 +1,6 @@
 """Declarations of custom actions: what a function becomes, and what is said of a wrong one."""
 
+import functools
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -8,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 from opencrab.actions.custom import CallContext, action
 from opencrab.actions.custom.call import CustomValues
 from opencrab.actions.custom.declaration import (
+    DECLARED,
     MOST_WORDS,
     ActionDeclarationError,
     declared_custom_action,
@@ -141,6 +143,19 @@ def _lost(title: "Missing") -> None:  # type: ignore[name-defined]  # noqa: F821
     """Do it."""
 
 
+def _renamed(from_: Annotated[str, Field(alias="from")]) -> str:
+    """Do it."""
+    return from_
+
+
+def _asked(context: CallContext | None = None) -> None:
+    """Do it."""
+
+
+def _twice(context: CallContext, other: CallContext) -> None:
+    """Do it."""
+
+
 def _odd(title: object) -> None:
     """Do it."""
 
@@ -173,6 +188,11 @@ PURE = {"impact": "read", "effect": "pure"}
         (_plain, "act", PURE | {"sentences": ("{name}", "{title}")}, "names {name}"),
         (_plain, "act", PURE | {"sentences": ("{title.x}", "{title}")}, "names {title.x}"),
         (_plain, "act", PURE | {"sentences": ("{title", "{title}")}, "braces that do not match"),
+        (_plain, "act", PURE | {"sentences": ("{title}", "{title:.2f}円")}, "has a format that no"),
+        (_plain, "act", PURE | {"sentences": ("{title:{x}}", "{title}")}, "has a format that no"),
+        (_renamed, "act", PURE | {"sentences": ("{from_}", "{from}")}, "names {from_}"),
+        (_asked, "act", PURE, "'context' of act is a CallContext that a model would fill in"),
+        (_twice, "act", PURE, "'other' of act is a CallContext that a model would fill in"),
         (_plain, "Act", PURE, "cannot be named 'Act'"),
         (_plain, "行動", PURE, "cannot be named '行動'"),
         (_plain, "mcp__files", PURE, "cannot be named 'mcp__files'"),
@@ -202,6 +222,38 @@ def test_what_is_no_function_cannot_be_declared() -> None:
         action(impact="read", effect="pure")(Row)
     with pytest.raises(ActionDeclarationError, match="is no action"):
         declared_custom_action(_plain)
+
+
+def test_people_read_an_argument_under_the_name_that_models_use() -> None:
+    _renamed.__name__ = "renamed"
+    made = offered(
+        action(impact="read", effect="pure", sentences=("From {from}", "{from}から"))(_renamed)
+    )
+    assert made.arguments.model_validate({"from": "東京"}).model_dump() == {"from_": "東京"}
+    assert made.sentence({"from": "東京"}, Language.JA) == "東京から"
+
+
+def test_what_a_library_wraps_is_declared_where_its_author_wrote_it() -> None:
+    def act(title: str) -> str:
+        """Do it."""
+        return title
+
+    library = dict[str, Any]({"act": act, "functools": functools})
+    code = "@functools.wraps(act)\ndef retried(*given, **named): return act(*given, **named)"
+    exec(compile(code, "/lib/retry.py", "exec"), library)  # noqa: S102 - another file than this
+    made = declared_custom_action(action(impact="read", effect="pure")(library["retried"]))
+    assert made.call.file == __file__
+    assert made.origin == f"{__file__}:{act.__code__.co_firstlineno}"
+    assert DECLARED not in library
+
+
+def test_a_text_may_write_of_nul_but_not_have_it() -> None:
+    _plain.__name__ = "plain"
+    made = offered(action(impact="read", effect="pure")(_plain))
+    assert made.arguments.model_validate({"title": "\\u0000"}).model_dump() == {"title": "\\u0000"}
+    for text in ("\x00", "\\\x00", "海\ud800"):
+        with pytest.raises(ValidationError, match="NUL"):
+            made.arguments.model_validate({"title": text})
 
 
 def test_any_value_can_be_a_parameter() -> None:

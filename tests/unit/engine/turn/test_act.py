@@ -114,6 +114,14 @@ def test_no_other_call_runs_in_the_place_of_the_one_that_had_begun(
     assert written is (state is CallState.COMPLETED)
 
 
+def test_what_is_no_longer_keyed_does_not_run_again(world: World) -> None:
+    listing = ActionCall(id="c1", name="ws_list", arguments={})
+    work = answered(world, listing)
+    begins(work, listing)
+    recover_open_intent_of_turn(work)
+    assert work.transcript.steps[-1].results["c1"].state is CallState.UNKNOWN
+
+
 def test_a_narrowed_turn_makes_no_call_that_nobody_approved(world: World) -> None:
     call = ActionCall(id="c1", name="send_speech", arguments={"content": "417417"})
     work = answered(world, call)

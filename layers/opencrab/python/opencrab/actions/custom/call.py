@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -39,6 +40,10 @@ class ActionFailed(Exception):
     def __init__(self, message: str, *, cure: str = "") -> None:
         super().__init__(message)
         self.cure = cure
+
+
+class CallTimedOut(Exception):
+    """The end of a call that took too long; an author's own TimeoutError is another."""
 
 
 class OutcomeUnknown(Exception):
@@ -118,20 +123,26 @@ class CustomCall:
         if self.context_parameter:
             given[self.context_parameter] = _call_context(context, values)
         try:
-            returned = run_bounded(lambda: self.function(**given), self.seconds)
+            result = run_bounded(lambda: _result(self.function(**given)), self.seconds)
         except ActionFailed as error:
-            said = f"{error}: {error.cure}" if error.cure else str(error)
-            return self._marked(ActionResult.failure(_clean(said)[:_BEGINNING]))
-        except OutcomeUnknown as error:
-            return self._unknown(_clean(str(error))[:_BEGINNING] or f"{self.name} cannot tell")
-        except TimeoutError as error:
-            return self._unknown(f"{self.name}: {error}")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever an author's code raises
+            return self._failed(error, context)
+        except (OutcomeUnknown, CallTimedOut) as error:
+            said = _clean(str(error))[:_BEGINNING] or "nobody can tell"
+            return self._unknown(f"{self.name}: {said}")
+        except BaseException as error:  # noqa: BLE001 - raised in the call's thread: no signal to us
             what = f"{type(error).__name__} {place_in_file(error, self.file)}"
             # Its words are left out: they may hold a key, or a page of a foreign server.
             log.warning("custom action %s raised %s", self.name, what)
             return self._unknown(f"{self.name} raised {what}")
-        return self._marked(_result(returned))
+        return self._marked(result)
+
+    def _failed(self, error: ActionFailed, context: ActionContext) -> ActionResult:
+        said = f"{error}: {error.cure}" if error.cure else str(error)
+        said = _clean(said)[:_BEGINNING] or f"{self.name} failed"
+        if context.repeats:
+            # This try did nothing; that of the worker which has ended may have.
+            return self._unknown(f"an earlier try was interrupted, and the next one: {said}")
+        return self._marked(ActionResult.failure(said))
 
     def _unknown(self, why: str) -> ActionResult:
         """End a call that may have been done, unless it does nothing that could be."""
@@ -147,12 +158,12 @@ class CustomCall:
 def run_bounded(function: Callable[[], Any], seconds: float) -> Any:
     """Return what a function does, or raise what it raises, in a thread of its own.
 
-    Raises TimeoutError after so many seconds, as no thread can be ended from outside; and at once
-    while too many earlier ones run on.
+    Raises CallTimedOut after so many seconds, as no thread can be ended from outside; ActionFailed,
+    as nothing was begun, while too many earlier ones run on.
     """
     _hanging[:] = [thread for thread in _hanging if thread.is_alive()]
     if len(_hanging) >= MOST_HANGING:
-        raise TimeoutError(f"{len(_hanging)} earlier calls hang: restart OpenCrab")
+        raise ActionFailed(f"{len(_hanging)} earlier calls hang", cure="restart OpenCrab")
     done = list[Any]()
     failed = list[BaseException]()
 
@@ -170,7 +181,7 @@ def run_bounded(function: Callable[[], Any], seconds: float) -> Any:
     if done:
         return done[0]
     _hanging.append(thread)
-    raise TimeoutError(f"it did not end within {seconds:g} seconds")
+    raise CallTimedOut(f"it did not end within {seconds:g} seconds")
 
 
 def place_in_file(error: BaseException, file: str) -> str:
@@ -203,7 +214,7 @@ def _result(returned: Any) -> ActionResult:
     """Return what a model is told of a returned value: a dict, or anything else that is JSON."""
     try:
         plain = _json_value(returned, _DEEPEST)
-    except (TypeError, ValueError, RecursionError) as error:
+    except Exception as error:  # noqa: BLE001 - it may be a mapping or a model of the author's own
         # It was done, so that a model must not take it for a failure and do it again.
         note = f"done, but what it returned is no JSON: {type(error).__name__}"
         return ActionResult.ok(note=note)
@@ -223,6 +234,7 @@ def _json_value(value: Any, depth: int) -> Any:
     """
     if depth < 0:
         raise ValueError
+    value = value.value if isinstance(value, Enum) else value
     if isinstance(value, Mapping):
         return {_clean(str(key)): _json_value(each, depth - 1) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

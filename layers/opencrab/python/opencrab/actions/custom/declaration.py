@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from string import Formatter
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model, model_validator
 from pydantic.errors import PydanticUserError
@@ -62,7 +62,8 @@ class CustomArguments(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_text(cls, given: Any) -> Any:
-        if not is_json_value(given) or "\\u0000" in json.dumps(given):
+        # Each backslash of a text is two there, of which none begins an escape.
+        if not is_json_value(given) or "\\u0000" in json.dumps(given).replace("\\\\", ""):
             raise ValueError("text must not contain NUL or unpaired surrogates: remove them")
         return given
 
@@ -152,7 +153,7 @@ def action(
         seconds = _seconds(name, timeout_seconds)
         call = replace(call, shared=shared, taints=taints, seconds=seconds)
         made = _custom_action(name, call, impact, ja, sentences)
-        function.__globals__.setdefault(DECLARED, []).append(made)
+        inspect.unwrap(function).__globals__.setdefault(DECLARED, []).append(made)
         function.__opencrab_action__ = made  # type: ignore[attr-defined]
         return function
 
@@ -169,7 +170,7 @@ def _call(name: str, function: Callable[..., Any], effect: str) -> CustomCall:
         )
     return CustomCall(
         name=name,
-        file=function.__code__.co_filename,
+        file=inspect.unwrap(function).__code__.co_filename,
         function=function,
         context_parameter=told,
         effect=declared,
@@ -187,7 +188,7 @@ def _custom_action(
         descriptions=_descriptions(name, call.function.__doc__, ja),
         sentences=_sentences(name, sentences, model),
         call=call,
-        origin=f"{call.file}:{call.function.__code__.co_firstlineno}",
+        origin=f"{call.file}:{inspect.unwrap(call.function).__code__.co_firstlineno}",
     )
 
 
@@ -278,6 +279,11 @@ def _arguments(name: str, function: Callable[..., Any]) -> tuple[type[CustomArgu
 
 def _check_parameter(name: str, parameter: inspect.Parameter, hint: Any) -> None:
     given = parameter.name
+    if hint is CallContext or CallContext in get_args(hint):
+        raise ActionDeclarationError(
+            f"the parameter {given!r} of {name} is a CallContext that a model would fill in",
+            cure="write one parameter context: CallContext, and nothing beside it",
+        )
     if parameter.kind not in _PARAMETERS:
         raise ActionDeclarationError(
             f"{name} takes {parameter}", cure="give each argument a name, without * and /"
@@ -317,6 +323,8 @@ def _sentences(name: str, given: Any, model: type[CustomArguments]) -> dict[Lang
         raise ActionDeclarationError(
             f"the sentences of {name} are not two", cure='write ("in English", "日本語で")'
         )
+    # A call names its arguments as its model does.
+    known = {info.alias or each for each, info in model.model_fields.items()}
     for sentence in given:
         try:
             fields = {each[1] for each in Formatter().parse(sentence) if each[1] is not None}
@@ -325,11 +333,18 @@ def _sentences(name: str, given: Any, model: type[CustomArguments]) -> dict[Lang
                 f"a sentence of {name} has braces that do not match: {error}",
                 cure="write {{ and }} for braces",
             ) from error
-        if unknown := sorted(fields - set(model.model_fields)):
+        if unknown := sorted(fields - known):
             raise ActionDeclarationError(
                 f"a sentence of {name} names {{{unknown[0]}}}, which is no parameter",
                 cure="name parameters only",
             )
+        try:
+            sentence.format_map(dict.fromkeys(known, "…"))
+        except (ValueError, KeyError) as error:
+            raise ActionDeclarationError(
+                f"a sentence of {name} has a format that no text has: {error}",
+                cure="write {parameter} alone: each is shown as the model wrote it",
+            ) from error
     return dict(zip((Language.EN, Language.JA), given, strict=True))
 
 

@@ -116,6 +116,7 @@ def context_of_turn_call(
         task_type=first.task_type if (first := work.transcript.first_call) else "",
         targets=targets,
         prepared=dict(prepared),
+        repeats=repeats,
     )
 
 

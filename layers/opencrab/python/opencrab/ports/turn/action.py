@@ -83,7 +83,8 @@ class ActionContext:
     models chosen in it so far. `receipts` are the actions that succeeded in this turn; `goal` is
     the one that the turn serves, as of the turn's begin or changed by it since. `trials` are the
     settings of experiments, `task_type` is the turn's. `targets` are those of the call, as they
-    were ruled on; None where nobody ruled, as in a preview.
+    were ruled on; None where nobody ruled, as in a preview. `repeats` says that a worker which has
+    ended may have run the call before.
     """
 
     agent: Agent
@@ -103,6 +104,7 @@ class ActionContext:
     task_type: str = ""
     targets: tuple[str, ...] | None = None
     prepared: dict[str, Any] = field(default_factory=dict)
+    repeats: bool = False
 
     @property
     def time_zone(self) -> str:
