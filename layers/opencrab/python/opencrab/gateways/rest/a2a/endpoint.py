@@ -78,7 +78,7 @@ async def _stream(asked: A2aRequest, answer: CompletionAnswer) -> Response:
         return http_event_stream_response(
             stream.events(asked.api.watch, ANSWER_SECONDS, asked.caller.key_hash)
         )
-    await wait_for_chat_completion(asked.api, answer)
+    await wait_for_chat_completion(asked.api, answer, asked.caller.key_hash)
     events = await run_in_threadpool(lambda: "".join(stream.events_so_far()))
     return Response(events, media_type="text/event-stream")
 

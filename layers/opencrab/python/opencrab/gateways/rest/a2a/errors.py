@@ -8,7 +8,13 @@ from typing import Any
 from starlette.types import Send
 
 from opencrab.domain.a2a.protocol import A2A_ERROR_DOMAIN, A2aErrorCode
-from opencrab.domain.errors import Exhausted, OpenCrabError, Refused, Unavailable
+from opencrab.domain.errors import (
+    Exhausted,
+    OpenCrabError,
+    Refused,
+    Unauthenticated,
+    Unavailable,
+)
 from opencrab.gateways.rest.http.problem_form import ProblemForm, ProblemFormSender
 
 _ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
@@ -31,6 +37,8 @@ class A2aError(Exception):
         words = ": ".join(each for each in (error.message, error.cure) if each)
         if isinstance(error, Refused):
             return cls(A2aErrorCode.INVALID_REQUEST, words, HTTPStatus.FORBIDDEN)
+        if isinstance(error, Unauthenticated):
+            return cls(A2aErrorCode.INVALID_REQUEST, words, HTTPStatus.UNAUTHORIZED)
         if isinstance(error, Unavailable | Exhausted):
             return cls(A2aErrorCode.INTERNAL_ERROR, words)
         return cls(A2aErrorCode.INVALID_PARAMS, words)

@@ -79,7 +79,7 @@ async def _send(asked: A2aRequest) -> Table:
     turn = await send_a2a_message(asked, sending)
     answer = await run_in_threadpool(_unread_answer, asked, turn)
     if sending.is_awaited:
-        await wait_for_chat_completion(asked.api, answer)
+        await wait_for_chat_completion(asked.api, answer, asked.caller.key_hash)
     else:
         await run_in_threadpool(answer.replies.read)
     return {"task": await _task(asked, answer, sending.history)}
@@ -105,6 +105,7 @@ async def _cancel(asked: A2aRequest) -> Table:
         await run_in_threadpool(answer.replies.look)
         seconds = asked.api.capped_wait(_STOP_SECONDS) or 0
         await wait_for_session_replies(answer.replies, next_change, seconds, lambda: True)
+    await run_in_threadpool(answer.require_hearer, asked.caller.key_hash)
     return await _task(asked, answer, None)
 
 

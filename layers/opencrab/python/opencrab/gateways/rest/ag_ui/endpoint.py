@@ -83,7 +83,7 @@ async def run_agent_for_ag_ui(request: Request, api: Api, agent: str) -> Respons
     if api.longest_seconds is None:
         return http_event_stream_response(stream.events(api.watch, ANSWER_SECONDS, caller.key_hash))
     # Lambda sends an answer when it is complete, so its events come all at once.
-    await wait_for_chat_completion(api, stream.answer)
+    await wait_for_chat_completion(api, stream.answer, caller.key_hash)
     whole = await run_in_threadpool(lambda: "".join(stream.events_so_far()))
     return Response(whole, media_type=_EVENTS)
 

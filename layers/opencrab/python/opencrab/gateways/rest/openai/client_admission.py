@@ -22,7 +22,6 @@ from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.access.visibility import require_access_to_turn
 from opencrab.engine.conversation.client_conversation import ClientConversation
 from opencrab.engine.conversation.client_results import accept_client_results
-from opencrab.engine.conversation.key_holders import conversation_connection_holder
 from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller
@@ -96,11 +95,9 @@ class ClientAdmission:
     async def wait_for_answer(self, api: RestContext, answer: CompletionAnswer) -> None:
         """Wait for the answer; a client that must ask again for it gets it then.
 
-        Raises Unauthenticated if the caller's key was revoked meanwhile.
+        Raises Unauthenticated or NotFound if the caller may not hear it any more.
         """
-        await wait_for_chat_completion(api, answer)
-        keys, key_hash = api.runtime.home.keys, self.caller.key_hash
-        await run_in_threadpool(conversation_connection_holder, keys, key_hash)
+        await wait_for_chat_completion(api, answer, self.caller.key_hash)
         if not answer.is_settled and self.resumed is None:
             await run_in_threadpool(self.conversation.expect_repeat, self.transcript)
 
