@@ -156,7 +156,8 @@ def test_a_stream_breaks_off_when_its_key_is_revoked(house: House) -> None:
     secret, kept = house.key(Scope.CHAT)
     caller = identify_http_caller(house.runtime.home.keys, (), secret)
     with house.worker():
-        done = chat(house, "蟹", user("say 満潮🦀"))
+        body = {"model": "蟹", "messages": [user("say 満潮🦀")]}
+        done = ask(house, CHAT, body, Authorization=f"Bearer {secret}")
     turn = house.runtime.home.journal.header(done.headers["X-OpenCrab-Turn"])
     agent = house.runtime.home.agents.get(turn.agent_id)
 

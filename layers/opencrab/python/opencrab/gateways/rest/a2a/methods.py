@@ -105,6 +105,7 @@ async def _cancel(asked: A2aRequest) -> Table:
         await run_in_threadpool(answer.replies.look)
         seconds = asked.api.capped_wait(_STOP_SECONDS) or 0
         await wait_for_session_replies(answer.replies, next_change, seconds, lambda: True)
+    await run_in_threadpool(answer.require_hearer, asked.caller.key_hash)
     return await _task(asked, answer, None)
 
 

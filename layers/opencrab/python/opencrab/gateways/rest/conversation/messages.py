@@ -26,6 +26,7 @@ from opencrab.domain.name import NewName
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MESSAGE_BYTES, Language, MessageText, Name, ShortText, Value
 from opencrab.engine.access.visibility import require_session_access
+from opencrab.engine.conversation.key_holders import conversation_connection_holder
 from opencrab.engine.conversation.live import collect_visible_session_lines
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
@@ -173,6 +174,7 @@ async def post_message(
         outcomes = await wait_for_session_replies(
             replies, next_change, seconds, partial(_outcomes, api.runtime, replies, language)
         )
+    await run_in_threadpool(_require_hearer, api.runtime, caller, session_id)
     fault = api.runtime.home.storage.fault()
     if fault is not None and replies.pending and not replies.lines:
         # The turns wait until it is mended, and so would the client without knowing why.
@@ -226,6 +228,12 @@ def _admit(
             cure=f"send at most {PARTS} parts and {MESSAGE_BYTES} bytes of text in all",
         ) from error
     return admit_turns_of_message(runtime, session_id, message)
+
+
+def _require_hearer(runtime: Runtime, caller: Caller, session_id: str) -> None:
+    """Raise Unauthenticated or NotFound if whoever waited may not hear the replies any more."""
+    who = conversation_connection_holder(runtime.home.keys, caller.key_hash)
+    require_session_access(runtime.home, who, session_id)
 
 
 def _require_pictures_here(parts: tuple[Part, ...]) -> None:

@@ -11,6 +11,7 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ModelResult
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
+from opencrab.engine.access.visibility import require_access_to_turn
 from opencrab.engine.conversation.key_holders import conversation_connection_holder
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for_session_replies
@@ -112,6 +113,15 @@ class CompletionAnswer:
         outcome = insight_turn_outcome(self.runtime.home.journal, self.turn, self.language)
         return None if outcome.error is None else _error(outcome.error)
 
+    def require_hearer(self, key_hash: str) -> None:
+        """Raise Unauthenticated or NotFound if the key with this hash may not hear it any more.
+
+        Ask after each wait: the key may have been revoked, or the session is not shared with it.
+        """
+        home = self.runtime.home
+        who = conversation_connection_holder(home.keys, key_hash)
+        require_access_to_turn(home, who, self.turn)
+
     def usage(self) -> ChatUsage:
         """Add up the tokens of the turn's model calls, those of this part of it."""
         records = self.runtime.home.journal.load(self.turn.id).records
@@ -130,7 +140,7 @@ async def wait_for_chat_completion(
 ) -> None:
     """Wait until a turn is settled; ends early when the request must end.
 
-    Raises Unauthenticated if the key with this hash was revoked meanwhile.
+    Raises Unauthenticated or NotFound if the key with this hash may not hear it any more.
     """
     seconds = api.capped_wait(ANSWER_SECONDS) or ANSWER_SECONDS
     replies = answer.replies
@@ -138,7 +148,7 @@ async def wait_for_chat_completion(
         # How the turns are now, as a change before this is not noticed any more.
         await run_in_threadpool(replies.look)
         await wait_for_session_replies(replies, next_change, seconds, lambda: True)
-    await run_in_threadpool(conversation_connection_holder, api.runtime.home.keys, key_hash)
+    await run_in_threadpool(answer.require_hearer, key_hash)
 
 
 def _used(result: ModelResult) -> Usage | None:

@@ -96,7 +96,7 @@ class ClientAdmission:
     async def wait_for_answer(self, api: RestContext, answer: CompletionAnswer) -> None:
         """Wait for the answer; a client that must ask again for it gets it then.
 
-        Raises Unauthenticated if the caller's key was revoked meanwhile.
+        Raises Unauthenticated or NotFound if the caller may not hear it any more.
         """
         await wait_for_chat_completion(api, answer, self.caller.key_hash)
         if not answer.is_settled and self.resumed is None:

@@ -14,8 +14,7 @@ from typing import Any
 from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.conversation.message import Line
-from opencrab.domain.errors import Unauthenticated
-from opencrab.engine.conversation.key_holders import conversation_connection_holder
+from opencrab.domain.errors import NotFound, Unauthenticated
 from opencrab.gateways.rest.http.event_stream import CHECK_SECONDS, HEARTBEAT_SECONDS
 from opencrab.gateways.rest.http.polling import Watch
 from opencrab.gateways.rest.http.problem import http_problem
@@ -30,7 +29,7 @@ _END = "data: [DONE]\n\n"
 class AnswerStream(ABC):
     """The words of one answer, told as soon as they are there; subclasses say in which events.
 
-    Every `check_seconds` it is asked whether the client's key still holds.
+    Every `check_seconds` it is asked whether the client may still hear it.
     """
 
     check_seconds = CHECK_SECONDS
@@ -73,7 +72,8 @@ class AnswerStream(ABC):
     ) -> AsyncGenerator[str, None]:
         """Stream the answer as server-sent events; it ends with an error if there is none.
 
-        It breaks off when the key of its client was revoked, which is asked every 15 seconds.
+        It breaks off when the key of its client was revoked or the session is not shared with it
+        any more, which is asked every 15 seconds.
         """
         loop = asyncio.get_running_loop()
         checked = loop.time()
@@ -81,7 +81,7 @@ class AnswerStream(ABC):
             async for event in found:
                 if loop.time() - checked >= self.check_seconds:
                     checked = loop.time()
-                    if not await run_in_threadpool(self._is_key_valid, key_hash):
+                    if not await run_in_threadpool(self._is_heard_by, key_hash):
                         return
                 yield event
 
@@ -113,10 +113,10 @@ class AnswerStream(ABC):
         for event in await run_in_threadpool(lambda: list(self.end())):
             yield event
 
-    def _is_key_valid(self, key_hash: str) -> bool:
+    def _is_heard_by(self, key_hash: str) -> bool:
         try:
-            conversation_connection_holder(self._answer.runtime.home.keys, key_hash)
-        except Unauthenticated:
+            self._answer.require_hearer(key_hash)
+        except (Unauthenticated, NotFound):
             return False
         return True
 
