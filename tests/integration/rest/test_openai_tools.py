@@ -214,15 +214,24 @@ def test_nobody_else_brings_results_and_no_other_agent_gets_them(working: House)
     answer = ask(working, CHAT, body, Authorization=f"Bearer {foreign}")
     # The same error as for a call that there never was.
     assert "waits for a result here" in error(answer, 404)["message"]
-    working.invite(first.headers["X-OpenCrab-Session"], foreign)
-    answer = ask(working, CHAT, body, Authorization=f"Bearer {foreign}")
-    assert "waits for a result here" in error(answer, 404)["message"]
-    more = [*told, user("なに?")]
-    answer = ask(working, CHAT, {**body, "messages": more}, Authorization=f"Bearer {foreign}")
-    assert answer.status_code == 200
     answer = ask(working, CHAT, {**body, "model": "Ken"})
     assert "waits for a result here" in error(answer, 404)["message"]
     assert said(chat(working, "蟹", *told))["content"] == "sunny"
+
+
+def test_who_shares_the_session_learns_nothing_of_anothers_call(working: House) -> None:
+    working.agent("蟹")
+    script(working, calling(WEATHER), ScriptedAnswer(text="sunny"))
+    first = asking(working)
+    member = working.key(Scope.CHAT)[0]
+    working.invite(first.headers["X-OpenCrab-Session"], member)
+    told = [user("天気は?"), said(first), result(calls_of(first)[0], "21")]
+    sent = {"Authorization": f"Bearer {member}"}
+    answer = ask(working, CHAT, {"model": "蟹", "messages": told}, **sent)
+    assert "waits for a result here" in error(answer, 404)["message"]
+    answer = ask(working, CHAT, {"model": "蟹", "messages": [*told, user("なに?")]}, **sent)
+    assert answer.status_code == 200
+    assert answer.headers["X-OpenCrab-Session"] != first.headers["X-OpenCrab-Session"]
 
 
 @pytest.mark.parametrize(("language", "word"), [("ja", "時間内に届かなかった"), ("en", "in time")])
