@@ -13,7 +13,7 @@ import pytest
 
 from opencrab.adapters.answer_hub import AnswerHub
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
-from opencrab.domain.access.authority import Authority, Scope
+from opencrab.domain.access.authority import Authority
 from tests.integration.rest.a2a_client import CARD, A2aClient, get, sending, serve_a2a, words
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.test_openai import PNG
@@ -188,23 +188,6 @@ def test_a_function_answers_with_what_there_is_in_time(house: House) -> None:
     *_, update, done = client.stream("SendStreamingMessage", **asked)
     assert update["artifactUpdate"]["artifact"]["parts"][0]["text"] == "late"
     assert done["statusUpdate"]["status"]["state"] == DONE
-
-
-@pytest.mark.parametrize("is_limited", [False, True], ids=["here", "on Lambda"])
-def test_a_key_that_is_revoked_while_it_waits_gets_no_answer(
-    house: House,
-    is_limited: bool,  # noqa: FBT001 - a parameter of the test
-) -> None:
-    agent = house.agent("Mika")
-    secret, kept = house.key(Scope.CHAT)
-    client = A2aClient(serve_a2a(house, longest_seconds=20 if is_limited else None), "Mika", secret)
-    method = "SendStreamingMessage" if is_limited else "SendMessage"
-    asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": sending("say 満潮🦀", "m")}
-    with house.revoking(kept, agent):
-        answer = client.post(asked)
-    assert answer.status_code == 401
-    assert "unknown or revoked" in answer.json()["error"]["message"]
-    assert "満潮" not in answer.text
 
 
 @pytest.mark.parametrize("approved", [True, False])

@@ -214,12 +214,6 @@ def test_nobody_else_brings_results_and_no_other_agent_gets_them(working: House)
     answer = ask(working, CHAT, body, Authorization=f"Bearer {foreign}")
     # The same error as for a call that there never was.
     assert "waits for a result here" in error(answer, 404)["message"]
-    working.invite(first.headers["X-OpenCrab-Session"], foreign)
-    answer = ask(working, CHAT, body, Authorization=f"Bearer {foreign}")
-    assert "waits for a result here" in error(answer, 404)["message"]
-    more = [*told, user("なに?")]
-    answer = ask(working, CHAT, {**body, "messages": more}, Authorization=f"Bearer {foreign}")
-    assert answer.status_code == 200
     answer = ask(working, CHAT, {**body, "model": "Ken"})
     assert "waits for a result here" in error(answer, 404)["message"]
     assert said(chat(working, "蟹", *told))["content"] == "sunny"
@@ -384,33 +378,6 @@ def test_names_of_equal_beginnings_are_different_actions(working: House) -> None
     (call,) = calls_of(asking(working, *map(tool, names)))
     assert call["function"]["name"] in names
     assert wanted in names
-
-
-def test_a_tool_whose_name_is_that_of_another_ones_action_is_not_called_for_it(
-    working: House,
-) -> None:
-    working.agent("蟹")
-    script(working, calling(("client__tide", {"place": "潮岬"})))
-    other = {"type": "object", "properties": {"moon": {"type": "string"}}, "required": ["moon"]}
-    (call,) = calls_of(asking(working, tool("tide"), tool("client__tide", other)))
-    assert call["function"]["name"] == "tide"
-    assert json.loads(call["function"]["arguments"]) == {"place": "潮岬"}
-
-
-def test_a_request_with_other_tools_gets_no_call_of_those_that_wait(working: House) -> None:
-    """Two programs with one key may say the same; each gets calls of its own tools only."""
-    working.agent("蟹")
-    script(working, calling(WEATHER))
-    first = asking(working)
-    script(working, calling(("client__tide", {"place": "潮岬"})))
-    again = asking(working, tool("get_weather", description="今は6時"))
-    assert calls_of(again) == calls_of(first)
-    other = asking(working, tool("tide"))
-    (call,) = calls_of(other)
-    assert call["function"]["name"] == "tide"
-    assert other.headers["X-OpenCrab-Session"] != first.headers["X-OpenCrab-Session"]
-    script(working, ScriptedAnswer(text="波"))
-    assert said(chat(working, "蟹", user("天気は?")))["content"] == "波"
 
 
 def test_no_choice_no_tools_and_turns_without_them_read_nothing_more(working: House) -> None:
