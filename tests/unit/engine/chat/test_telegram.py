@@ -61,6 +61,11 @@ def test_private_messages_mentions_replies_and_commands_are_answered(house: Tele
     lines = house.home.journal.lines(session.id, limit=9)
     said = {each.text: each for each in lines if not each.from_agent}
     assert set(said) == {"どう?", "教えて", "それで?"}
+    house.vendor.says(f"/ask@{USERNAME} 二人で", GUEST)
+    house.rest()
+    alone = conversation_bound_to_channel(house.home, f"telegram.{GUEST}")
+    assert alone is not None
+    assert "二人で" in {each.text for each in house.home.journal.lines(alone.id, limit=9)}
     assert said["どう?"].authority is Authority.PUBLIC
     assert said["どう?"].speaker_name == "Guest 🦀"
 

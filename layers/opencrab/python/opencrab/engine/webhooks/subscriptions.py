@@ -80,7 +80,7 @@ def add_webhook_subscription(
     # On AWS both queues are polled, or neither: one that is polled costs also when it is empty.
     if runtime.home.interactions is None:
         raise Conflict(
-            "this stack delivers nothing, so that events would wait until they are deleted",
+            "deliveries are off in this stack, so no event would be posted",
             cure="deploy it with the parameter Channels: make deploy ARGS='--set Channels=webhook'",
         )
     require_public_webhook_address(new.url, "url")

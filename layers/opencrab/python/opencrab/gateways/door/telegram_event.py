@@ -86,7 +86,7 @@ def _message(
         return None
     is_group, message_id = kind != "private", int(message["message_id"])
     given = str(message.get("text") or message.get("caption") or "")
-    text, is_command = _without_command(given, bot[1])
+    text, is_command = _without_command(given, bot[1], is_group=is_group)
     is_mentioned = is_command or _is_reply_to(message, bot[0])
     if bot[1]:
         named = re.compile(rf"@{re.escape(bot[1])}(?![A-Za-z0-9_])", re.IGNORECASE)
@@ -108,10 +108,15 @@ def _message(
     )
 
 
-def _without_command(text: str, own_name: str) -> tuple[str, bool]:
-    """Return the words of `/ask`, and whether it was one of ours; other texts are as they are."""
+def _without_command(text: str, own_name: str, *, is_group: bool) -> tuple[str, bool]:
+    """Return the words of `/ask`, and whether it was one of ours; other texts are as they are.
+
+    In a private chat there is no other bot that it could be for.
+    """
     found = _COMMAND.match(text)
-    if found is None or (found[1] and found[1].casefold() != own_name.casefold()):
+    if found is None:
+        return text, False
+    if is_group and found[1] and found[1].casefold() != own_name.casefold():
         return text, False
     return text[found.end() :], True
 

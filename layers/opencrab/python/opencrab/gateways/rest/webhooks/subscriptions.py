@@ -95,7 +95,7 @@ def add_subscription_to_events(
     """Add a subscription: events are posted to its address, signed.
 
     The answer has the secret, which is shown only once. It is 409 if there is one of this name, and
-    on AWS without the parameter Channels, since nobody would post events.
+    on AWS while deliveries are off (deploy with the parameter Channels).
     """
     return once.answer(
         body,
