@@ -132,7 +132,9 @@ bench-web: .venv/.dev ## Measure the dashboard in Chromium
 # Needs neither docker nor an AWS account. layers/dependencies/Makefile says what it fetches.
 # ACTIONS is a folder of custom actions, which goes into the layer (docs/how-to/write-an-action.md).
 build: .venv-sam/.ready ## Build the functions and layers for AWS (ACTIONS=folder)
-	@SAM_CLI_TELEMETRY=0 ACTIONS="$(abspath $(ACTIONS))" .venv-sam/bin/sam build $(ARGS)
+	@actions="$(ACTIONS)"; case "$$actions" in ""|/*) ;; *) actions="$(CURDIR)/$$actions";; esac; \
+	$(tell_uv_of_index); \
+	SAM_CLI_TELEMETRY=0 ACTIONS="$$actions" .venv-sam/bin/sam build $(ARGS)
 
 # Needs no network and no AWS account. docs/design/template-rules.md lists the rules.
 validate: .venv/.dev .venv-template/.ready ## Check the templates, before and after the transform
@@ -251,11 +253,15 @@ endef
 
 # uv knows nothing of pip's settings, and is told of an index of one's own. Its address may hold a password
 # that ends, so it is asked for each time and written nowhere.
-define install_with_uv
+define tell_uv_of_index
 index="$${PIP_INDEX_URL:-$$( \
-	for each in .venv-uv/bin/python "$$python"; do "$$each" -m pip config list 2>/dev/null && break; done \
+	for each in .venv-uv/bin/python python3; do "$$each" -m pip config list 2>/dev/null && break; done \
 	| sed -n "s/.*[.]index-url='\(.*\)'$$/\1/p" | tail -n 1)}"; \
-	if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$index}"; fi; \
+	if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$index}"; fi
+endef
+
+define install_with_uv
+$(tell_uv_of_index); \
 	{ $(1)/bin/python -c '' >/dev/null 2>&1 || .venv-uv/bin/uv venv --quiet --clear --python "$$(command -v "$$python")" $(1); } && \
 	.venv-uv/bin/uv pip install --quiet --python $(1)/bin/python --no-deps --require-hashes --requirement $(2) $(if $(3),--compile-bytecode && \
 	.venv-uv/bin/uv pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation $(3))

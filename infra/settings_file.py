@@ -1,6 +1,9 @@
 """The operator's settings file: found by stage, checked before anything is built, then uploaded."""
 
+import re
+import shlex
 import subprocess
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -25,6 +28,7 @@ def settings_file_to_upload(stage: str, given: str, environ: Mapping[str, str]) 
     path = find_settings_file(stage, given, environ)
     if path is not None:
         check_settings_file(path, environ)
+        check_custom_actions(path, environ.get("ACTIONS", ""))
     return path
 
 
@@ -78,6 +82,30 @@ def check_settings_file(path: Path, environ: Mapping[str, str], python: Path = P
             f"the settings file is wrong\n{(checked.stderr or checked.stdout).rstrip()}",
             "correct it, and run `make deploy` again",
         )
+
+
+def check_custom_actions(path: Path, given: str) -> None:
+    """Raise Unready if the file names a module of actions that the layer will not have.
+
+    Functions would not start with it. The layer has the given folder, and the locked libraries.
+    """
+    modules = tomllib.loads(path.read_text(encoding="utf-8")).get("actions", {}).get("modules", ())
+    locked = (ROOT / "requirements" / "lambda.txt").read_text(encoding="utf-8")
+    libraries = {each.replace("-", "_") for each in re.findall(r"^([\w.-]+)==", locked, re.M)}
+    for name in modules:
+        first = name.partition(".")[0]
+        if first in libraries or (given and _has_module(Path(given).expanduser(), first)):
+            continue
+        beside = path.absolute().parent / "actions"
+        folder = shlex.quote(str(beside)) if _has_module(beside, first) else "FOLDER"
+        raise Unready(
+            f"{path} names the module {name} in actions.modules, and the layer will not have it",
+            f"run `make deploy ACTIONS={folder}`, or take the name out for AWS",
+        )
+
+
+def _has_module(folder: Path, name: str) -> bool:
+    return (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()
 
 
 def upload_settings_file(place: Place, outputs: Mapping[str, str], path: Path | None) -> str:

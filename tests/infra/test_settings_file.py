@@ -91,6 +91,20 @@ def test_it_is_checked_as_functions_do(tmp_path: Path, text: str, wrong: tuple[s
     assert "KANARI" not in str(caught.value)
 
 
+def test_modules_of_actions_must_come_along(tmp_path: Path) -> None:
+    path, folder = tmp_path / "config.toml", tmp_path / "actions"
+    path.write_text('[actions]\nmodules = ["tickets.desk", "httpx"]\n', encoding="utf-8")
+    with pytest.raises(Unready, match=r"names the module tickets\.desk in ") as caught:
+        settings_file.check_custom_actions(path, "")
+    assert "make deploy ACTIONS=FOLDER" in caught.value.cure
+    (folder / "tickets").mkdir(parents=True)
+    (folder / "tickets" / "__init__.py").write_text("", encoding="utf-8")
+    with pytest.raises(Unready) as caught:
+        settings_file.check_custom_actions(path, str(tmp_path))
+    assert f"make deploy ACTIONS={folder}" in caught.value.cure
+    settings_file.check_custom_actions(path, str(folder))
+
+
 def test_what_cannot_be_checked_is_not_uploaded(tmp_path: Path) -> None:
     with pytest.raises(Unready, match="cannot be checked"):
         settings_file.check_settings_file(tmp_path / "x", {}, tmp_path / "no-python")
@@ -124,3 +138,14 @@ def test_a_wrong_file_stops_the_deployment_before_anything_is_built(desk: Desk) 
     assert ended.returncode == 1
     assert f"{wrong}:2: there is no setting web.alow" in ended.stderr
     assert desk.sam("deploy") == []
+
+
+def test_actions_that_are_left_behind_stop_it_too(desk: Desk) -> None:
+    own, folder = desk.folder / "own.toml", desk.folder / "actions"
+    own.write_text('[actions]\nmodules = ["tickets"]\n', encoding="utf-8")
+    ended = desk.deploy("--check", CONFIG=str(own))
+    assert ended.returncode == 1
+    assert f"{own} names the module tickets in actions.modules" in ended.stderr
+    folder.mkdir()
+    (folder / "tickets.py").write_text("", encoding="utf-8")
+    assert desk.deploy("--check", CONFIG=str(own), ACTIONS=str(folder)).returncode == 0

@@ -1,5 +1,7 @@
 """What a reader found: secrets are removed wherever they stand in a text."""
 
+import time
+
 import pytest
 
 from opencrab.engine.bundle.found import REDACTED, FoundAgent
@@ -31,3 +33,28 @@ def test_words_that_only_hold_such_a_name_stay(text: str) -> None:
     found = FoundAgent("openclaw")
     found.add_memory(text, "MEMORY.md")
     assert found.memories[0][0] == text
+
+
+@pytest.mark.parametrize("between", [" ", "*", "* ", "\n", "`\n"])
+def test_a_name_before_much_that_is_no_password_takes_no_time(between: str) -> None:
+    text = f"パスワード：{between * 25_000}\npassword:{between * 25_000}海"
+    began = time.process_time()
+    assert FoundAgent("openclaw").clean(text, "MEMORY.md") == text
+    assert time.process_time() - began < 5
+
+
+def test_thousands_of_files_of_one_name_are_numbered_at_once() -> None:
+    found, began = FoundAgent("obsidian"), time.process_time()
+    for number in range(4_000):
+        found.add_file("海?.md" if number % 2 else "海*.md", b"x")
+    assert time.process_time() - began < 5
+    assert sorted(found.files, key=len)[:2] == ["海-.md", "海--2.md"]
+    assert len(found.files) == 4_000
+
+
+def test_a_name_that_has_no_room_for_a_number_is_told_as_lost() -> None:
+    found, long = FoundAgent("obsidian"), "a" * 197 + ".md"
+    found.add_file(long, b"1")
+    found.add_file(long.upper(), b"2")
+    assert found.files == {long: b"1"}
+    assert found.lost[long.upper(), "path"] == 1

@@ -16,7 +16,11 @@ from typing import Any, Protocol
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
 from opencrab.domain.value import Language, value_with_surrogates_joined
-from opencrab.domain.workspace.path import workspace_path, workspace_path_collision_key
+from opencrab.domain.workspace.path import (
+    is_workspace_path,
+    workspace_path,
+    workspace_path_collision_key,
+)
 from opencrab.engine.bundle.limits import BUNDLE_FILE_BYTES
 
 FOUND_MEMORIES = 4_000
@@ -30,7 +34,7 @@ _SECRET = re.compile(
     r"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}"
     r"|glpat-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{20,}|\d{8,10}:[A-Za-z0-9_-]{35})"
     r"|(?i:(?<![A-Za-z0-9])(?:api[_ -]?key|secret|token|password|passwd|パスワード|密码)[\"'`*]*\s*"
-    r"[:=：]\s*[\"'`*]*\s*[\"'`]?[^\s\"'`*]{12,})"
+    r"[:=：][\s\"'`*]*[^\s\"'`*]{12,})"
 )
 _SECRET_FILES = re.compile(
     r"(^|/)(\.env(\..*)?|credentials.*|auth-profiles\.json|auth\.json|.*\.(pem|key|p12|pfx)"
@@ -95,7 +99,8 @@ class FoundAgent:
     files: dict[str, bytes] = field(default_factory=dict)
     sessions: list[dict[str, Any]] = field(default_factory=list)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _keys: set[str] = field(default_factory=set, repr=False)
+    _numbers: dict[str, int] = field(default_factory=dict, repr=False)
+    """The last number that each path's key was given."""
 
     def lose(self, what: str, why: str, count: int = 1) -> None:
         """Note that something is not taken over."""
@@ -165,12 +170,14 @@ class FoundAgent:
         stem, dot, suffix = path.rpartition(".")
         if not dot or "/" in suffix:
             stem, dot, suffix = path, "", ""
-        number, free = 1, path
-        while workspace_path_collision_key(free) in self._keys:
+        key = workspace_path_collision_key(path)
+        number, free = self._numbers.get(key, 1), path
+        while workspace_path_collision_key(free) in self._numbers:
             number += 1
             free = f"{stem}-{number}{dot}{suffix}"
-        self._keys.add(workspace_path_collision_key(free))
-        return free
+        self._numbers |= {key: number, workspace_path_collision_key(free): 1}
+        # A number may be what a long name has no room for.
+        return free if is_workspace_path(free) else ""
 
     def add_session(self, session_id: str, title: str) -> None:
         """Begin a conversation; lines that are added after it are its lines."""

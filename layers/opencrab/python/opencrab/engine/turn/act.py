@@ -119,13 +119,10 @@ def recover_open_intent_of_turn(work: TurnWork) -> None:
     # the second run finds the work done and changes nothing (docs/design/journal.md).
     if isinstance(intent, ActionIntent) and intent.effect is Effect.KEYED and call is not None:
         ready = check_turn_call(work, call)
-        # What was allowed to begin was this call, to the byte: no other runs in its place. Nor does
-        # an action that its author declared as keyed then, and not any more.
-        if (
-            isinstance(ready, ReadyCall)
-            and call.argument_hash == intent.argument_hash
-            and ready.action.effect is Effect.KEYED
-        ):
+        # What was allowed to begin was this call, to the byte: no other runs in its place, nor does
+        # an action whose author no longer declares it as keyed.
+        is_same = call.argument_hash == intent.argument_hash
+        if isinstance(ready, ReadyCall) and is_same and ready.action.effect is Effect.KEYED:
             _run_repeatable_call(work, ready, intent, repeats=True)
             return
     settle_turn_intent_as_unknown(work)
