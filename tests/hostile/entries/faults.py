@@ -1,10 +1,12 @@
 """Bugs seeded in the guards of the entries; each is hunted in a world with that entry."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from tests.hostile.entries.bundles import Bundles
 from tests.hostile.entries.chats import Chats
+from tests.hostile.entries.client_faults import CLIENT_GUARDS
+from tests.hostile.entries.clients import Clients
+from tests.hostile.entries.guard import Guard
 from tests.hostile.entries.tools import Tools
 from tests.hostile.entries.webhooks import Webhooks
 from tests.hostile.entry import Entry
@@ -13,16 +15,6 @@ from tests.hostile.world import World
 from tests.mutants.mutant import Mutant
 
 _DOOR, _ENGINE = "opencrab.gateways.door", "opencrab.engine"
-
-
-class Guard(NamedTuple):
-    """A guard of the product, as it is and as it would be by mistake."""
-
-    name: str
-    module: str
-    old: str
-    new: str
-    fault: str
 
 
 _WEBHOOKS = (
@@ -57,7 +49,7 @@ _WEBHOOKS = (
     Guard(
         "RotationCutsOff",
         f"{_ENGINE}.webhooks.curation",
-        "previous=(*webhook.secrets, *still)[:_MOST_PREVIOUS] if hours else (),",
+        "previous=(*webhook.secrets, *still)[:MOST_PREVIOUS] if hours else (),",
         "previous=webhook.secrets if hours else (),",
         "a sender that has not heard of two rotations is cut off",
     ),
@@ -93,8 +85,8 @@ _WEBHOOKS = (
     Guard(
         "AnswersSignedByTheSender",
         "opencrab.adapters.web.webhook_answers",
-        'webhook.reply_secret.removeprefix("whsec_")',
-        'webhook.secrets[0].removeprefix("whsec_")',
+        "self._posts.post(webhook.reply_to, (webhook.reply_secret,), event_id, body)",
+        "self._posts.post(webhook.reply_to, webhook.secrets[:1], event_id, body)",
         "whoever may send to a webhook can forge its answers",
     ),
 )
@@ -328,6 +320,7 @@ _GUARDS: Mapping[Callable[[World], Entry], tuple[Guard, ...]] = {
     Tools: _TOOLS,
     Chats: _CHATS,
     Bundles: _BUNDLES,
+    Clients: CLIENT_GUARDS,
 }
 
 ENTRY_FAULTS = tuple(

@@ -6,6 +6,7 @@ import pytest
 
 from tests.hostile.bugs import hunt
 from tests.hostile.entries.all import ENTRIES_OF_RUNS
+from tests.hostile.entries.clients import Clients
 from tests.hostile.entries.faults import ENTRY_FAULTS
 from tests.hostile.playing import Totals, play
 from tests.hostile.world import Bug
@@ -24,15 +25,19 @@ QUICKLY = {
     "BundledPolicyKept": 0,
     "LineNotCompared": 0,
     "SlackTimeNotSigned": 0,
+    "ContextsOfAll": 0,
 }
 """Bugs that one run catches early, with its number."""
 
 MOST = 60
 
+OTHERS = tuple(each for each in ENTRIES_OF_RUNS if each is not Clients)
+"""Clients have a world of their own here, so that a short run meets all of them."""
+
 
 def test_whoever_comes_by_an_entry_stays_in_its_bounds(tmp_path: Path) -> None:
     totals = Totals()
-    assert play(tmp_path, "share/10", totals, entries=ENTRIES_OF_RUNS, most=MOST) == []
+    assert play(tmp_path, "share/10", totals, entries=OTHERS, most=MOST) == []
     assert totals.counts["turns by the door"] > 0
     assert totals.counts["door webhook 401"] > 0
     assert totals.counts["door webhook 202"] > 0
@@ -40,6 +45,15 @@ def test_whoever_comes_by_an_entry_stays_in_its_bounds(tmp_path: Path) -> None:
     assert totals.counts["tools run"] > 0
     assert totals.counts["chat turns in groups"] > 0
     assert totals.counts["bundle turns"] > 0
+
+
+def test_a_client_hears_and_does_what_its_key_allows(tmp_path: Path) -> None:
+    totals = Totals()
+    assert play(tmp_path, "keys/10", totals, entries=(Clients,), most=MOST) == []
+    assert totals.counts["client turns"] > 0
+    assert totals.counts["client cut off"] > 0
+    assert totals.counts["client tools offered"] > 0
+    assert totals.counts["client answers"] > totals.counts["client turns"]
 
 
 @pytest.mark.parametrize(
