@@ -90,5 +90,7 @@ CLIENT_GUARDS = (
         "whoever may read a session decides what its agents wait for",
     ),
 )
-"""Not in here, as no hunt of 25 runs has caught them: a response that readers cancel, other results of
-a call taken for the same, repeats that another key joins, decisions without the hash of the call."""
+"""Not in here, as no hunt has caught them: a response that readers cancel, other results of a call
+taken for the same, repeats that another key joins, decisions without the hash of the call, and
+lists of approvals for all.
+"""
