@@ -84,6 +84,36 @@ def test_why_it_was_found_is_said_when_asked(
     assert told not in program.run("memory", "search", "京都", **environment).out
 
 
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        ({}, ["matched by: similar meaning", "matched by: neighbouring lines"]),
+        (JA, ["理由: 意味の近さ", "理由: 前後の発言"]),
+    ],
+)
+def test_results_of_the_same_lines_are_shown_once(
+    program: Program, server: Server, environment: dict[str, str], told: list[str]
+) -> None:
+    best = found_view("来月、京都に引っ越します。", EXCERPT, why=("meaning",))
+    other = found_view("東京", "美香: 東京", session_id="s2")
+    near = found_view(
+        "いいね", "美香: …\nRen: いいね", sequence=13, speaker="Ren", why=("neighbour",)
+    )
+    cut = found_view("抜粋にない", EXCERPT, sequence=14)
+    server.on(f"POST {PLACE}/search", ok({"items": [best, other, near, cut]}))
+    shown = program.run("memory", "search", "京都", "--why", **environment).out.splitlines()
+    assert [line for line in shown if line.startswith((">", "  Ren"))] == [
+        "  Ren: いつ?",
+        "> 美香: 来月、京都に引っ越します。",
+        "> Ren: いいね",
+        "> 美香: 東京",
+        "> 抜粋にない",
+    ]
+    whys = [line.strip() for line in shown if line.strip().startswith(told[0].split(":")[0])]
+    assert [why.startswith(each) for why, each in zip(whys[:2], told, strict=True)] == [True, True]
+    assert len(whys) == 4
+
+
 @pytest.mark.parametrize("environment", [{}, JA])
 def test_who_is_told_no_score_sees_none(
     program: Program, server: Server, environment: dict[str, str]

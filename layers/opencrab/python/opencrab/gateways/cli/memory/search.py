@@ -73,6 +73,7 @@ _REASONS = {
     "neighbour": "found_by_neighbour",
     "speaker": "found_by_speaker",
     "time": "found_by_time",
+    "meaning": "found_by_meaning",
 }
 
 _HIT, _AROUND = "> ", "  "
@@ -109,8 +110,8 @@ def search_memories(
     elif not items:
         terminal.print_sentence("nothing_found")
     else:
-        for item in items:
-            _draw_found(terminal, item, why=why)
+        for same in _grouped_by_excerpt(items):
+            _draw_found(terminal, same, why=why)
 
 
 @cli_command
@@ -171,23 +172,47 @@ def period_of_memory_search(
     }
 
 
-def _draw_found(terminal: Terminal, item: FoundView, *, why: bool) -> None:
-    """Draw one search result: time, session, speaker, and the hit among its neighbouring lines."""
+def _grouped_by_excerpt(items: list[FoundView]) -> list[list[FoundView]]:
+    """Group results that show the same lines of a session, each group where its best one stands.
+
+    A result that is there only as the neighbour of another joins whichever already shows its line.
+    """
+    groups = list[list[FoundView]]()
+    for item in items:
+        joined = [group for group in groups if _is_shown_by(group[0], item)]
+        if joined:
+            min(joined, key=lambda group: abs(group[0]["sequence"] - item["sequence"])).append(item)
+        else:
+            groups.append([item])
+    return groups
+
+
+def _is_shown_by(best: FoundView, item: FoundView) -> bool:
+    if not item["session_id"] or item["session_id"] != best["session_id"]:
+        return False
+    is_near = item["why"] == ["neighbour"]
+    if not is_near and item["excerpt"] != best["excerpt"]:
+        return False
+    return _line_of_hit(_lines_of_excerpt(best), item) is not None
+
+
+def _draw_found(terminal: Terminal, same: list[FoundView], *, why: bool) -> None:
+    """Draw results of the same lines: time, session, speaker, and the hits among these lines."""
     from rich.text import Text
 
-    words = terminal.words
+    words, item = terminal.words, same[0]
     kind = words(_KINDS[item["kind"]]) if item["kind"] in _KINDS else ""
     parts = (format_time_for_terminal(item["at"]), item["session_id"], item["speaker"], kind)
     shown = "  ".join(clean_terminal_text(part) for part in parts if part)
     terminal.draw(Text(shown, style="bold cyan"))
-    for line, hit in _excerpt_lines(item):
+    for line, hit in _excerpt_lines(same):
         mark, style = (_HIT, "bold") if hit else (_AROUND, "dim")
         terminal.draw(Text(f"{mark}{line}", style=style))
-    if why:
-        known = (_REASONS.get(reason) for reason in item["why"])
-        given = zip(item["why"], known, strict=True)
+    for each in same if why else ():
+        known = (_REASONS.get(reason) for reason in each["why"])
+        given = zip(each["why"], known, strict=True)
         reasons = ", ".join(words(key) if key else reason for reason, key in given)
-        told = words("found_why", why=reasons, score=_score(item), id=item["id"])
+        told = words("found_why", why=reasons, score=_score(each), id=each["id"])
         terminal.draw(Text(f"{_AROUND}{clean_terminal_text(told)}", style="dim"))
     terminal.line()
 
@@ -198,18 +223,24 @@ def _score(item: FoundView) -> str:
     return "-" if score is None else f"{score:.2f}"
 
 
-def _excerpt_lines(item: FoundView) -> list[tuple[str, bool]]:
-    """Split the excerpt into lines and mark the hit; without an excerpt, the hit alone."""
-    own = truncate_terminal_line(item["text"], _SHOWN)
-    lines = [
-        truncate_terminal_line(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()
-    ]
+def _excerpt_lines(same: list[FoundView]) -> list[tuple[str, bool]]:
+    """Split the excerpt into lines and mark the hits; without an excerpt, the hit alone."""
+    lines = _lines_of_excerpt(same[0])
+    places = [_line_of_hit(lines, each) for each in same]
+    if places[0] is None:
+        return [(truncate_terminal_line(same[0]["text"], _SHOWN), True)]
+    return [(line, number in places) for number, line in enumerate(lines)]
+
+
+def _lines_of_excerpt(item: FoundView) -> list[str]:
+    lines = item["excerpt"].split("\n")
+    return [truncate_terminal_line(line, _SHOWN) for line in lines if line.strip()]
+
+
+def _line_of_hit(lines: list[str], item: FoundView) -> int | None:
     said = f"{item['speaker']}: {item['text']}" if item["speaker"] else item["text"]
     first = " ".join(clean_terminal_text(said).split())
-    hits = [number for number, line in enumerate(lines) if _is_same(line, first)]
-    if not hits:
-        return [(own, True)]
-    return [(line, number == hits[0]) for number, line in enumerate(lines)]
+    return next((place for place, line in enumerate(lines) if _is_same(line, first)), None)
 
 
 def _is_same(line: str, said: str) -> bool:
