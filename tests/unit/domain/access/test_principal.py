@@ -26,4 +26,5 @@ def test_owner_includes_chat_and_chat_includes_read(held: Scope, needed: Scope) 
     with pytest.raises(Refused) as refused:
         principal.require(needed)
     assert refused.value.message == (f"this needs a key with scope '{needed}'; yours has '{held}'")
-    assert refused.value.cure == f"create one with `opencrab admin keys create --scope {needed}`"
+    made = f"`opencrab admin keys create --name NAME --scope {needed}`"
+    assert refused.value.cure == f"ask an owner for one, who makes it with {made}"

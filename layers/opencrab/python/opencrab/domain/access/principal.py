@@ -81,7 +81,8 @@ class Principal(Value):
         if scope not in _INCLUDES[self.scope]:
             raise Refused(
                 f"this needs a key with scope {scope.value!r}; yours has {self.scope.value!r}",
-                cure=f"create one with `opencrab admin keys create --scope {scope.value}`",
+                cure="ask an owner for one, who makes it with "
+                f"`opencrab admin keys create --name NAME --scope {scope.value}`",
             )
 
 
