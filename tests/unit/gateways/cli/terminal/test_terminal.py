@@ -113,26 +113,3 @@ def test_a_stream_that_cannot_show_a_character_shows_a_mark() -> None:
 def test_nobody_is_there_when_either_end_is_a_pipe() -> None:
     screen, _, _ = terminal()
     assert not screen.interactive
-
-
-@pytest.mark.parametrize(
-    ("cure", "shown"),
-    [
-        ("list them with GET /api/sessions", "list them with `opencrab sessions list`"),
-        (
-            "list them with GET /api/agents/a1/changes",
-            "list them with `opencrab learning changes a1`",
-        ),
-        (
-            "use a turn_id from GET /api/sessions/{session_id}/messages",
-            "use a turn_id from `opencrab turns list`",
-        ),
-        ("GET /api/agents lists the agents", "`opencrab agents list` lists the agents"),
-        ("GET /api/agents/a1/plans", "GET /api/agents/a1/plans"),
-        ("一覧は GET /api/agents です", "一覧は `opencrab agents list` です"),
-    ],
-)
-def test_what_to_do_about_an_error_is_said_in_commands(cure: str, shown: str) -> None:
-    here, _, err = terminal()
-    here.print_error({"message": "there is no such thing", "cure": cure})
-    assert err.getvalue() == f"opencrab: there is no such thing\n  → {shown}\n"

@@ -13,6 +13,7 @@ import httpx
 from opencrab.domain import errors
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.gateways.cli.connection.address import ServerAddress
+from opencrab.gateways.cli.connection.cures import name_commands_in_cure
 from opencrab.gateways.cli.connection.proven_key import ProvenKey
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
 
@@ -303,7 +304,11 @@ class Client:
         error = Unavailable if status in _TEMPORARY else _BY_STATUS.get(status, OpenCrabError)
         message = str(problem.get("detail") or problem.get("title") or status)
         cure = problem.get("cure")
-        told = error(message, field=problem.get("field"), cure=str(cure) if cure else None)
+        told = error(
+            message,
+            field=problem.get("field"),
+            cure=name_commands_in_cure(str(cure)) if cure else None,
+        )
         told.code = str(problem.get("code") or told.code)
         return told
 

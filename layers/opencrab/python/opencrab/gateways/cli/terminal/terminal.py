@@ -6,7 +6,6 @@ It loads what draws tables when something is drawn, so that commands need not.
 import errno
 import io
 import os
-import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +24,6 @@ if TYPE_CHECKING:
     from opencrab.gateways.cli.connection.client import Client
 
 _PIPE_WIDTH = 10_000
-
-_COMMANDS = (
-    (r"GET /api/agents/([^/\s`]+)/(experiments|changes)", r"`opencrab learning \2 \1`"),
-    (r"GET /api/sessions/[^/\s`]+/messages", "`opencrab turns list`"),
-    (r"GET /api/(agents|sessions)(?![/\w])", r"`opencrab \1 list`"),
-)
-"""Routes that a server's errors send people to, and the commands that ask them."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +122,7 @@ class Terminal:
             return
         self.print_complaint(f"opencrab: {error['message']}")
         if error["cure"]:
-            self.print_complaint(f"  → {_name_commands(error['cure'])}")
+            self.print_complaint(f"  → {error['cure']}")
 
     def discard_output(self) -> None:
         """Send what is still to be written nowhere, as nobody can read it."""
@@ -198,9 +190,3 @@ class Terminal:
         from opencrab.gateways.cli.terminal.tables import indent_terminal_text, terminal_table_cell
 
         self.draw(indent_terminal_text(terminal_table_cell(text)), style="dim")
-
-
-def _name_commands(cure: str) -> str:
-    for route, command in _COMMANDS:
-        cure = re.sub(route, command, cure)
-    return cure
