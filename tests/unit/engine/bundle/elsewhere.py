@@ -44,7 +44,10 @@ class Kept:
 
     def table(self, name: str, table: str) -> list[Mapping[str, Any]]:
         """The rows of a table, as a database of JSON has them."""
-        rows: list[Mapping[str, Any]] = json.loads(self._files[name]).get(table, [])
+        try:
+            rows: list[Mapping[str, Any]] = json.loads(self._files[name]).get(table, [])
+        except ValueError:
+            raise Invalid("no database", field="source", cure="choose another") from None
         return rows
 
 

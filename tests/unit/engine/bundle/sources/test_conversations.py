@@ -158,3 +158,33 @@ def test_odd_values_of_other_programs_are_read_or_lost_and_never_in_the_way(odd:
     found = read("opencrab-plan", {"a.db": plan})
     assert found.soul["personality"]["openness"] == 1.0
     assert len(said(found)) == 1
+
+
+def test_a_conversation_in_which_nobody_said_anything_is_no_file_that_a_memory_names() -> None:
+    shown = {"parts": [{"asset_pointer": "x"}]}
+    picture = {"author": {"role": "assistant"}, "content": shown}
+    words = {"author": {"role": "user"}, "content": {"parts": ["やあ"]}}
+    found = read(
+        "chatgpt",
+        {
+            "conversations.json": [
+                {"id": "c1", "title": "Picture", "mapping": {"a": {"message": picture}}},
+                {"id": "c2", "title": "言葉", "mapping": {"a": {"message": words}}},
+            ]
+        },
+    )
+    assert [text for text, _ in found.memories] == [
+        "Conversation “言葉” (?): imported/sessions/c2.md"
+    ]
+    assert said(found) == [("user", "やあ")]
+    assert ("conversation", "empty") in lost(found)
+    jsonl = "\n".join(map(json.dumps, [{"role": "tool", "content": "x"}]))
+    claw = read("openclaw", {"SOUL.md": "x", "sessions/s.jsonl": jsonl})
+    assert claw.sessions == []
+
+
+def test_claude_names_who_speaks_by_sender_or_role() -> None:
+    messages = [{"role": "user", "text": "a"}, {"role": "assistant", "text": "b"}]
+    messages += [{"sender": "User", "text": "c"}, {"sender": "human", "role": "x", "text": "d"}]
+    found = read("claude", {"conversations.json": [{"uuid": "u", "chat_messages": messages}]})
+    assert said(found) == [("user", "a"), ("assistant", "b"), ("user", "c"), ("user", "d")]

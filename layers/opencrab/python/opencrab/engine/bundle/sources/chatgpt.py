@@ -1,6 +1,7 @@
 """ChatGPT's data export: conversations as transcripts, and a memory that names each of them."""
 
 import re
+from datetime import datetime
 from typing import Any
 
 from opencrab.domain.bundle.transcript import TRANSCRIPTS
@@ -34,9 +35,7 @@ def read_chatgpt_export(files: SourceFiles, language: Language) -> FoundAgent:
             continue
         title = source_string(conversation.get("title")) or "conversation"
         given = conversation.get("conversation_id") or conversation.get("id")
-        begin_conversation_of_source(
-            found, given, title, source_time(conversation.get("create_time"))
-        )
+        session_id = begin_conversation_of_source(found, given, title)
         shown = _shown_branch(mapping, source_string(conversation.get("current_node")))
         if hidden := sum(bool(source_dict(each).get("message")) for each in mapping.values()) - len(
             shown
@@ -44,6 +43,8 @@ def read_chatgpt_export(files: SourceFiles, language: Language) -> FoundAgent:
             found.lose("other branches", "branch", max(hidden, 1))
         for message in shown:
             _add_message(found, message, title)
+        at = source_time(conversation.get("create_time"))
+        end_conversation_of_source(found, session_id, title, at)
     require_conversations_of_source(found)
     return found
 
@@ -84,12 +85,21 @@ def conversations_of_source(
     return read
 
 
-def begin_conversation_of_source(found: FoundAgent, given: Any, title: str, at: Any) -> None:
-    """Begin a conversation, with a memory that says where it can be read."""
+def begin_conversation_of_source(found: FoundAgent, given: Any, title: str) -> str:
+    """Begin a conversation; return its id."""
     session_id = source_string(given)
     if not _ID.fullmatch(session_id):
         session_id = stable_id("conversation", *map(clean_source_text, (str(given), title)))
     found.add_session(session_id, title)
+    return session_id
+
+
+def end_conversation_of_source(
+    found: FoundAgent, session_id: str, title: str, at: datetime | None
+) -> None:
+    """End a conversation with a memory that says where it can be read, if anything was said."""
+    if found.drop_empty_session("conversation"):
+        return
     day = f"{at:%Y-%m-%d}" if at is not None else "?"
     told = f"Conversation “{title}” ({day}): {TRANSCRIPTS}/{session_id}.md"
     found.add_memory(told, title, at)

@@ -8,6 +8,7 @@ from opencrab.engine.bundle.found import FoundAgent, SourceFiles
 from opencrab.engine.bundle.sources.chatgpt import (
     begin_conversation_of_source,
     conversations_of_source,
+    end_conversation_of_source,
     require_conversations_of_source,
 )
 from opencrab.engine.bundle.sources.structured import (
@@ -35,9 +36,10 @@ def read_claude_export(files: SourceFiles, language: Language) -> FoundAgent:
             continue
         title = source_string(conversation.get("name")) or "conversation"
         at = source_time(conversation.get("created_at"))
-        begin_conversation_of_source(found, conversation.get("uuid"), title, at)
+        session_id = begin_conversation_of_source(found, conversation.get("uuid"), title)
         for message in map(source_dict, messages):
             _add_message(found, message, title)
+        end_conversation_of_source(found, session_id, title, at)
     require_conversations_of_source(found)
     for name in files.names():
         if _MEMORIES.search(name):
@@ -53,7 +55,8 @@ def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None
         found.lose("thoughts and tool calls", "not_supported", other)
     told = [source_string(block.get("text")) for block in blocks]
     text = "\n".join(filter(None, told)) or source_string(message.get("text"))
-    speaker = {"human": "user"}.get(source_string(message.get("sender")).casefold(), "assistant")
+    sender = source_string(message.get("sender")) or source_string(message.get("role"))
+    speaker = "user" if sender.casefold() in {"human", "user"} else "assistant"
     found.add_line(speaker, text, source_time(message.get("created_at")), title)
     for each in ("attachments", "files"):
         if count := len(source_list(message.get(each))):

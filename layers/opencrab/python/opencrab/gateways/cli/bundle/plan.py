@@ -52,6 +52,7 @@ _LEFT_OUT = {
     "script": "bundle_left_script",
     "schedule": "bundle_left_schedule",
     "unreadable": "bundle_left_unreadable",
+    "database": "bundle_left_database",
     "empty": "bundle_left_empty",
     "branch": "bundle_left_branch",
     "goal_as_memory": "bundle_left_goal_as_memory",

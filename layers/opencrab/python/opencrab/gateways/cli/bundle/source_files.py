@@ -1,12 +1,14 @@
 """The files of a source on this computer: a folder, a zip or one file; no link is followed."""
 
 import os
+import shutil
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from opencrab.domain.errors import Invalid, TooLarge
@@ -44,22 +46,15 @@ class FolderSource:
     def table(self, name: str, table: str) -> list[Mapping[str, Any]]:
         """Return the rows of a table of an SQLite file; a view, which could run code, is none."""
         _require_size(name, self.size(name))
-        place = f"{(self._folder / name).resolve().as_uri()}?mode=ro&immutable=1"
-        try:
-            with closing(sqlite3.connect(place, uri=True)) as opened:
-                opened.execute("PRAGMA trusted_schema=OFF")
-                opened.row_factory = sqlite3.Row
-                listed = "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?"
-                if opened.execute(listed, (table,)).fetchone() is None:
-                    return []
-                rows = opened.execute(f'SELECT * FROM "{table}" LIMIT ?', (_TABLE_ROWS,))  # noqa: S608 - names of ours
-                return [dict(row) for row in rows]
-        except sqlite3.Error as error:
-            raise Invalid(
-                f"{name!r} is not a readable SQLite database: {error}",
-                field="source",
-                cure="copy it while its program is stopped",
-            ) from None
+        path = self._folder / name
+        if not _has_more(path):
+            place = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+            return _rows(name, lambda: sqlite3.connect(place, uri=True), table)
+        with TemporaryDirectory() as scratch:
+            # Of a program that runs, the newest rows are in a file beside it, which a copy reads.
+            for each in (path, _log(path)):
+                shutil.copyfile(each, Path(scratch, each.name))
+            return _rows(name, lambda: sqlite3.connect(Path(scratch, path.name)), table)
 
 
 class ZipSource:
@@ -80,9 +75,19 @@ class ZipSource:
         """Return the size of a member in bytes."""
         return self._infos[name].file_size
 
-    def table(self, name: str, _table: str) -> list[Mapping[str, Any]]:
-        """Raise Invalid: a database is read where it lies."""
-        raise Invalid(f"{name!r} is in a zip", field="source", cure="unpack it first")
+    def table(self, name: str, table: str) -> list[Mapping[str, Any]]:
+        """Return the rows of a table of an SQLite file, which is read in memory."""
+        content = bytearray(self.read(name))
+        # A copy without the file beside it, which the two bytes would call for.
+        content[18:20] = content[18:20].replace(b"\x02", b"\x01")
+
+        def connect() -> sqlite3.Connection:
+            opened = sqlite3.connect(":memory:")
+            if content:
+                opened.deserialize(bytes(content))
+            return opened
+
+        return _rows(name, connect, table)
 
     def read(self, name: str) -> bytes:
         """Return a member's content; raises Invalid and TooLarge."""
@@ -96,6 +101,43 @@ class ZipSource:
                 field="source",
                 cure="export it again, unchanged",
             ) from None
+
+
+def _rows(
+    name: str, connect: Callable[[], sqlite3.Connection], table: str
+) -> list[Mapping[str, Any]]:
+    """Return the rows of a table; a view, which could run code, is none. Raises TooLarge."""
+    try:
+        with closing(connect()) as opened:
+            opened.execute("PRAGMA trusted_schema=OFF")
+            opened.row_factory = sqlite3.Row
+            listed = "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?"
+            if opened.execute(listed, (table,)).fetchone() is None:
+                return []
+            asked = opened.execute(f'SELECT * FROM "{table}" LIMIT ?', (_TABLE_ROWS + 1,))  # noqa: S608 - names of ours
+            rows: list[Mapping[str, Any]] = [dict(row) for row in asked]
+    except sqlite3.Error as error:
+        raise Invalid(
+            f"{name!r} is not a readable SQLite database: {error}",
+            field="source",
+            cure="copy it while its program is stopped",
+        ) from None
+    if len(rows) > _TABLE_ROWS:
+        raise TooLarge(
+            f"{name!r} has more than {_TABLE_ROWS} rows in {table}",
+            field="source",
+            cure="leave the database out, or delete what is old in its program",
+        )
+    return rows
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _has_more(path: Path) -> bool:
+    log = _log(path)
+    return log.is_file() and not log.is_symlink() and log.stat().st_size > 0
 
 
 def open_source(path: Path) -> SourceFiles:
@@ -116,7 +158,8 @@ def open_source(path: Path) -> SourceFiles:
         return FolderSource(path, tuple(sorted(names)), path.resolve().name)
     with path.open("rb") as opened:
         head = opened.read(4)
-    if head == b"PK\x03\x04":
+    # Some programs put a picture before the zip, so that a card can be seen.
+    if head == b"PK\x03\x04" or (head.startswith(b"\xff\xd8") and zipfile.is_zipfile(path)):
         try:
             return ZipSource(zipfile.ZipFile(path), path.stem)
         except _UNREADABLE as error:

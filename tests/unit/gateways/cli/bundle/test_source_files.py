@@ -1,0 +1,64 @@
+"""Files of a source: databases in a folder, in a zip, and of a program that runs."""
+
+import sqlite3
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.bundle.source_files import open_source
+
+
+def database(path: Path, *, running: bool) -> sqlite3.Connection:
+    """A database with one row in it, and one more that only its log has while it runs."""
+    opened = sqlite3.connect(path)
+    opened.execute("PRAGMA journal_mode=WAL")
+    opened.execute("CREATE TABLE said (text)")
+    opened.execute("INSERT INTO said VALUES ('薔薇')")
+    opened.execute("CREATE VIEW seen AS SELECT 'x' text")
+    opened.commit()
+    opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if running:
+        opened.execute("INSERT INTO said VALUES ('new')")
+        opened.commit()
+    return opened
+
+
+def test_the_newest_rows_of_a_program_that_runs_are_read_and_nothing_is_changed(
+    tmp_path: Path,
+) -> None:
+    opened = database(tmp_path / "state.db", running=True)
+    log = (tmp_path / "state.db-wal").read_bytes()
+    assert log
+    source = open_source(tmp_path)
+    assert [row["text"] for row in source.table("state.db", "said")] == ["薔薇", "new"]
+    assert source.table("state.db", "seen") == source.table("state.db", "nothing") == []
+    assert (tmp_path / "state.db-wal").read_bytes() == log
+    opened.close()
+
+
+def test_a_database_in_a_zip_is_read_like_one_in_a_folder(tmp_path: Path) -> None:
+    database(tmp_path / "state.db", running=False).close()
+    archive = tmp_path / "backup.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.write(tmp_path / "state.db", "home/state.db")
+        packed.writestr("broken.db", b"SQLite format 3\0" + b"broken" * 100)
+        packed.writestr("empty.db", b"")
+    source = open_source(archive)
+    assert source.table("home/state.db", "said") == [{"text": "薔薇"}]
+    assert source.table("home/state.db", "seen") == source.table("empty.db", "said") == []
+    with pytest.raises(Invalid) as refused:
+        source.table("broken.db", "said")
+    assert refused.value.cure
+
+
+def test_a_zip_behind_a_picture_is_read_and_a_picture_alone_is_a_file(tmp_path: Path) -> None:
+    archive, picture = tmp_path / "card.zip", tmp_path / "card.jpg"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("card.json", "{}")
+    picture.write_bytes(b"\xff\xd8\xff\xe0\xff\xd9")
+    assert open_source(picture).names() == ("card.jpg",)
+    picture.write_bytes(picture.read_bytes() + archive.read_bytes())
+    source = open_source(picture)
+    assert (source.names(), source.read("card.json")) == (("card.json",), b"{}")
