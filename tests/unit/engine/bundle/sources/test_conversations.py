@@ -188,3 +188,22 @@ def test_claude_names_who_speaks_by_sender_or_role() -> None:
     messages += [{"sender": "User", "text": "c"}, {"sender": "human", "role": "x", "text": "d"}]
     found = read("claude", {"conversations.json": [{"uuid": "u", "chat_messages": messages}]})
     assert said(found) == [("user", "a"), ("assistant", "b"), ("user", "c"), ("user", "d")]
+
+
+def test_texts_that_were_attached_for_claude_are_files() -> None:
+    attached = [
+        {"file_name": "仕様/書.md", "extracted_content": f"# 庭\n\ntoken: {secret()}"},
+        {"file_name": "仕様/書.md", "extracted_content": "second"},
+        {"file_name": "a.pdf", "extracted_content": " "},
+        {"extracted_content": "\ud83e pasted"},
+    ]
+    message = {"sender": "human", "text": "Look.", "attachments": attached, "files": [{}, {}]}
+    found = read("claude", {"conversations.json": [{"uuid": "u", "chat_messages": [message]}]})
+    folder = "imported/claude/attachments"
+    assert {path: content.decode() for path, content in found.files.items()} == {
+        f"{folder}/仕様-書.md.txt": "# 庭\n\n[removed]",
+        f"{folder}/仕様-書.md-2.txt": "second",
+        f"{folder}/attachment.txt": "? pasted",
+    }
+    assert found.lost["attachments", "not_supported"] == 1
+    assert found.lost["files", "not_supported"] == 2

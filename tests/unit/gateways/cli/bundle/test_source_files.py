@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Language
+from opencrab.engine.bundle.sources import read_source
 from opencrab.gateways.cli.bundle.source_files import open_source
 
 
@@ -62,3 +64,24 @@ def test_a_zip_behind_a_picture_is_read_and_a_picture_alone_is_a_file(tmp_path: 
     picture.write_bytes(picture.read_bytes() + archive.read_bytes())
     source = open_source(picture)
     assert (source.names(), source.read("card.json")) == (("card.json",), b"{}")
+
+
+def test_folders_of_code_are_named_and_not_looked_into(tmp_path: Path) -> None:
+    home, archive = tmp_path / "home", tmp_path / "home.zip"
+    for name in (
+        *("SOUL.md", "notes/venv/薔薇.md", "agent/.git/objects/00/aa", "agent/main.py"),
+        *("agent/env/pyvenv.cfg", "agent/env/lib/x.py", "web/node_modules/a/node_modules/b.js"),
+    ):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("x", encoding="utf-8")
+    with zipfile.ZipFile(archive, "w") as packed:
+        for file in sorted(home.rglob("*")):
+            packed.write(file, file.relative_to(home).as_posix())
+    folder, zipped = open_source(home), open_source(archive)
+    assert folder.names() == ("SOUL.md", "agent/main.py", "notes/venv/薔薇.md")
+    assert folder.skipped == ("agent/.git", "agent/env", "web/node_modules")
+    # Whether a folder in a zip is of Python is not looked up.
+    assert zipped.skipped == ("agent/.git", "web/node_modules")
+    assert set(folder.names()) < set(zipped.names())
+    found = read_source("hermes", folder, Language.EN)
+    assert found.lost["agent/.git", "not_supported"] == 1

@@ -50,6 +50,10 @@ class SourceFiles(Protocol):
     def name(self) -> str:
         """The name of the folder or file."""
 
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """The folders of code and its history, whose files are not listed."""
+
     def names(self) -> tuple[str, ...]:
         """Return the paths of all files, relative, with slashes, in order."""
 

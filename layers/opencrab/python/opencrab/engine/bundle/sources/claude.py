@@ -58,9 +58,21 @@ def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None
     sender = source_string(message.get("sender")) or source_string(message.get("role"))
     speaker = "user" if sender.casefold() in {"human", "user"} else "assistant"
     found.add_line(speaker, text, source_time(message.get("created_at")), title)
-    for each in ("attachments", "files"):
-        if count := len(source_list(message.get(each))):
-            found.lose(each, "not_supported", count)
+    _add_attachments(found, message)
+
+
+def _add_attachments(found: FoundAgent, message: dict[str, Any]) -> None:
+    """Add the texts that a person attached as files; pictures are not in an export."""
+    for each in map(source_dict, source_list(message.get("attachments"))):
+        text = source_string(each.get("extracted_content"))
+        if not text.strip():
+            found.lose("attachments", "not_supported")
+            continue
+        name = _NO_NAME.sub("-", source_string(each.get("file_name")))[-80:].strip(".-")
+        path = f"imported/claude/attachments/{name or 'attachment'}.txt"
+        found.add_file(path, text.encode(errors="replace"))
+    if count := len(source_list(message.get("files"))):
+        found.lose("files", "not_supported", count)
 
 
 def _add_memories(found: FoundAgent, files: SourceFiles, name: str) -> None:

@@ -37,7 +37,7 @@ _MARKS = re.compile(
     r"(.*/)?(?:SOUL\.md|config\.yaml|state\.db|cron/jobs\.json|(?:memories|memory)/[A-Z]+\.md)"
 )
 _MEMORIES = re.compile(r"(?:memories|memory)/")
-_CONFIGS = re.compile(r"(^|/)(config\.ya?ml.*|\.env.*|auth\.json)$")
+_CONFIGS = re.compile(r"config\.ya?ml.*|\.env.*|auth\.json")
 _SESSION = re.compile(r"sessions/(?:session_[^/]+\.json|[^/]+\.jsonl)")
 _MINUTES = re.compile(r"(?:every\s+)?(\d+)\s*([mhd])")
 _ZONE = re.compile(r"^timezone:[ \t]*[\"']?([A-Za-z0-9_+/-]+)", re.MULTILINE)
@@ -84,7 +84,7 @@ def _add(
     found: FoundAgent, files: SourceFiles, root: str, path: str, taken: frozenset[str]
 ) -> None:
     name = f"{root}{path}"
-    if _CONFIGS.search(path):
+    if _CONFIGS.fullmatch(path):
         found.lose(path, "configuration")
     elif path.endswith((".lock", "-wal", "-shm")):
         # Of a program that runs; what it wrote is read with its database.

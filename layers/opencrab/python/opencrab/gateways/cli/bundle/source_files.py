@@ -13,12 +13,17 @@ from typing import Any
 
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.engine.bundle.found import SourceFiles
-from opencrab.engine.bundle.limits import BUNDLE_FILES
 
 SOURCE_FILE_BYTES = 256 << 20
 """The largest file that is read at once, such as all conversations of an export."""
 
 SOURCE_BYTES = 1 << 30
+SOURCE_FILES = 100_000
+"""The most files of a source; of those, an agent takes what a bundle holds."""
+
+_CODE = frozenset({".git", "node_modules", ".venv", "__pycache__", "site-packages"})
+"""Folders of programs and their history, which have more files than all notes beside them."""
+
 _TABLE_ROWS = 200_000
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, NotImplementedError)
 
@@ -26,8 +31,10 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, NotImplem
 class FolderSource:
     """A folder, or one file in it; links are left out."""
 
-    def __init__(self, folder: Path, names: tuple[str, ...], name: str) -> None:
-        self._folder, self._names, self.name = folder, names, name
+    def __init__(
+        self, folder: Path, names: tuple[str, ...], name: str, skipped: tuple[str, ...] = ()
+    ) -> None:
+        self._folder, self._names, self.name, self.skipped = folder, names, name, skipped
 
     def names(self) -> tuple[str, ...]:
         """Return the paths of all files."""
@@ -62,14 +69,21 @@ class ZipSource:
 
     def __init__(self, opened: zipfile.ZipFile, name: str) -> None:
         self._zip, self.name = opened, name
-        infos = [info for info in opened.infolist() if not info.is_dir()]
+        skipped, infos = set[str](), list[zipfile.ZipInfo]()
+        for info in opened.infolist():
+            if code := _folder_of_code(info.filename):
+                skipped.add(code)
+            elif not info.is_dir():
+                infos.append(info)
+        self.skipped = tuple(sorted(skipped))
         self._infos = {info.filename: info for info in infos}
+        self._names = tuple(sorted(self._infos))
         _require_count(len(infos))
         _require_total(sum(info.file_size for info in infos))
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all members."""
-        return tuple(sorted(self._infos))
+        return self._names
 
     def size(self, name: str) -> int:
         """Return the size of a member in bytes."""
@@ -143,10 +157,12 @@ def _has_more(path: Path) -> bool:
 def open_source(path: Path) -> SourceFiles:
     """Open a folder, a zip or one file; raises Invalid, TooLarge and OSError."""
     if path.is_dir():
-        names = list[str]()
+        names, skipped = list[str](), list[str]()
         total = 0
         for folder, inner, files in os.walk(path):
-            inner.sort()
+            code = {each for each in inner if _is_code(Path(folder, each))}
+            skipped += (Path(folder, each).relative_to(path).as_posix() for each in code)
+            inner[:] = sorted(set(inner) - code)
             for name in files:
                 place = Path(folder, name)
                 if place.is_symlink() or not place.is_file():
@@ -155,7 +171,8 @@ def open_source(path: Path) -> SourceFiles:
                 names.append(place.relative_to(path).as_posix())
             _require_count(len(names))
         _require_total(total)
-        return FolderSource(path, tuple(sorted(names)), path.resolve().name)
+        told = tuple(sorted(skipped))
+        return FolderSource(path, tuple(sorted(names)), path.resolve().name, told)
     with path.open("rb") as opened:
         head = opened.read(4)
     # Some programs put a picture before the zip, so that a card can be seen.
@@ -171,6 +188,18 @@ def open_source(path: Path) -> SourceFiles:
     return FolderSource(path.parent, (path.name,), path.stem)
 
 
+def _is_code(folder: Path) -> bool:
+    # Unlike that of a Path, it is no error where nothing may be looked at.
+    return folder.name in _CODE or os.path.isfile(folder / "pyvenv.cfg")  # noqa: PTH113
+
+
+def _folder_of_code(name: str) -> str:
+    """Return the outermost folder of code in which a member lies, or ""."""
+    parts = name.split("/")[:-1]
+    at = next((number for number, part in enumerate(parts, 1) if part in _CODE), 0)
+    return "/".join(parts[:at])
+
+
 def _require_size(name: str, size: int) -> None:
     if size > SOURCE_FILE_BYTES:
         raise TooLarge(
@@ -181,9 +210,9 @@ def _require_size(name: str, size: int) -> None:
 
 
 def _require_count(count: int) -> None:
-    if count > BUNDLE_FILES:
+    if count > SOURCE_FILES:
         raise TooLarge(
-            f"the source has more than {BUNDLE_FILES} files",
+            f"the source has more than {SOURCE_FILES} files",
             field="source",
             cure="choose the folder of the agent alone",
         )
