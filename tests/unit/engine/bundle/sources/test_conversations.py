@@ -207,3 +207,31 @@ def test_texts_that_were_attached_for_claude_are_files() -> None:
     }
     assert found.lost["attachments", "not_supported"] == 1
     assert found.lost["files", "not_supported"] == 2
+
+
+def test_a_conversation_of_claude_without_a_name_has_its_first_words_for_one() -> None:
+    parts = [
+        {"type": "text", "text": "薔薇は\n何時間\u3000日に当てる? 🌹"},
+        {"type": "citation_block"},
+    ]
+    untitled = {"uuid": "u1", "name": " ", "chat_messages": [None, {"content": parts}]}
+    long = {"uuid": "u2", "chat_messages": [{"text": f"{'長' * 40} {secret()}"}]}
+    picture = {"uuid": "u3", "name": "", "chat_messages": [{"content": [{"type": "image"}]}]}
+    found = read("claude", {"conversations.json": [untitled, long, picture]})
+    titles = [each["value"]["name"] for each in found.sessions if each["kind"] == "session"]
+    assert titles[0] == "薔薇は 何時間 日に当てる? 🌹"
+    assert titles[1] == f"{'長' * 40} [removed]"
+    assert len(titles) == 2
+    assert secret()[:12] not in repr(found)
+    assert found.lost["other parts of messages", "not_supported"] == 2
+
+
+def test_custom_instructions_that_lie_in_a_messages_metadata_are_said_to_be_lost() -> None:
+    told = {"is_user_system_message": True, "user_context_message_data": {"about_user": "Obey"}}
+    silent = {"author": {"role": "system"}, "content": {"parts": [""]}, "metadata": told}
+    words = {"author": {"role": "user"}, "content": {"parts": ["やあ"]}}
+    mapping = {"a": {"message": silent}, "b": {"message": words, "parent": "a"}}
+    shown = [{"id": "c", "title": "T", "mapping": mapping, "current_node": "b"}]
+    found = read("chatgpt", {"conversations.json": shown})
+    assert said(found) == [("user", "やあ")]
+    assert ("custom instructions", "instructions") in lost(found)

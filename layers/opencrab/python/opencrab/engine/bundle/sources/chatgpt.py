@@ -143,11 +143,16 @@ def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None
 
 def _not_said(message: dict[str, Any], content: dict[str, Any]) -> tuple[str, str] | None:
     """Return what a message is that nobody said, and why it is lost; None for words."""
-    if content.get("user_profile") or content.get("user_instructions"):
+    metadata = source_dict(message.get("metadata"))
+    if (
+        content.get("user_profile")
+        or content.get("user_instructions")
+        or metadata.get("is_user_system_message") is True
+    ):
         return "custom instructions", "instructions"
     if message.get("recipient") not in (None, "all"):
         return "tool calls", "not_supported"
-    if source_dict(message.get("metadata")).get("is_visually_hidden_from_conversation") is True:
+    if metadata.get("is_visually_hidden_from_conversation") is True:
         return "hidden messages", "not_supported"
     if content.get("content_type") in _THOUGHTS:
         return "thoughts", "not_supported"

@@ -24,6 +24,7 @@ _MEMORIES = re.compile(r"(^|/)memories\.json$")
 _PROJECTS = re.compile(r"(^|/)projects(/[^/]+)?\.json$")
 _NOT_SAID = ("thinking", "tool_use", "tool_result")
 _NO_NAME = re.compile(r"[^\w.-]+")
+_TITLE = 60
 
 
 def read_claude_export(files: SourceFiles, language: Language) -> FoundAgent:
@@ -34,7 +35,9 @@ def read_claude_export(files: SourceFiles, language: Language) -> FoundAgent:
         if not messages:
             found.lose("conversation", "empty")
             continue
-        title = source_string(conversation.get("name")) or "conversation"
+        title = source_string(conversation.get("name")).strip()
+        # What is cut was cleaned before: half a key would not be known as one.
+        title = title or found.clean(_first_words(messages), "conversation")[:_TITLE]
         at = source_time(conversation.get("created_at"))
         session_id = begin_conversation_of_source(found, conversation.get("uuid"), title)
         for message in map(source_dict, messages):
@@ -51,14 +54,28 @@ def read_claude_export(files: SourceFiles, language: Language) -> FoundAgent:
 
 def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None:
     blocks = [*map(source_dict, source_list(message.get("content")))]
-    if other := sum(block.get("type") in _NOT_SAID for block in blocks):
-        found.lose("thoughts and tool calls", "not_supported", other)
-    told = [source_string(block.get("text")) for block in blocks]
-    text = "\n".join(filter(None, told)) or source_string(message.get("text"))
+    if calls := sum(block.get("type") in _NOT_SAID for block in blocks):
+        found.lose("thoughts and tool calls", "not_supported", calls)
+    others = (each for each in blocks if each.get("type") not in (*_NOT_SAID, "text"))
+    if other := sum(not source_string(each.get("text")) for each in others):
+        found.lose("other parts of messages", "not_supported", other)
+    text = _words(message)
     sender = source_string(message.get("sender")) or source_string(message.get("role"))
     speaker = "user" if sender.casefold() in {"human", "user"} else "assistant"
     found.add_line(speaker, text, source_time(message.get("created_at")), title)
     _add_attachments(found, message)
+
+
+def _words(message: dict[str, Any]) -> str:
+    blocks = map(source_dict, source_list(message.get("content")))
+    told = [source_string(block.get("text")) for block in blocks]
+    return "\n".join(filter(None, told)) or source_string(message.get("text"))
+
+
+def _first_words(messages: list[Any]) -> str:
+    """Return what was said first in a conversation, for a title."""
+    said = (" ".join(_words(each).split()) for each in map(source_dict, messages))
+    return next(filter(None, said), "conversation")
 
 
 def _add_attachments(found: FoundAgent, message: dict[str, Any]) -> None:
