@@ -170,7 +170,7 @@ def test_a_database_brings_what_was_said_and_no_thoughts_tools_or_prompts() -> N
     for never in ("RULES", "HIDDEN", "RESULT", "no, wait"):
         assert never not in repr(found)
     assert {
-        ("messages that were taken back", "branch"),
+        ("messages that were withdrawn", "branch"),
         ("conversations of scheduled jobs", "not_supported"),
         ("sessions/s4.jsonl", "unreadable"),
     } <= lost(found)

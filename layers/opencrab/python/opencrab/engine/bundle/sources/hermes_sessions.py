@@ -73,11 +73,11 @@ def _lines(found: FoundAgent, files: SourceFiles, name: str) -> list[dict[str, A
 def _add_messages(
     found: FoundAgent, where: str, session_id: str, title: str, messages: list[Any]
 ) -> None:
-    """Add what was said, without tools, thoughts, and what a person took back."""
+    """Add what was said, without tools, thoughts, and what a person withdrew."""
     begun = False
     for message in messages:
         if message.get("active") == 0 and not message.get("compacted"):
-            found.lose("messages that were taken back", "branch")
+            found.lose("messages that were withdrawn", "branch")
             continue
         text = _words(message.get("content")) if message.get("role") in _SAID else ""
         if not text.strip():
