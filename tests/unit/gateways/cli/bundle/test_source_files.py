@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.domain.errors import Invalid
+from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge
 from opencrab.domain.value import Language
 from opencrab.engine.bundle.sources import read_source
 from opencrab.gateways.cli.bundle.source_files import open_source
@@ -85,3 +85,18 @@ def test_folders_of_code_are_named_and_not_looked_into(tmp_path: Path) -> None:
     assert set(folder.names()) < set(zipped.names())
     found = read_source("hermes", folder, Language.EN)
     assert found.lost["agent/.git", "not_supported"] == 1
+
+
+COMPUTED = (("zeroblob(300000000)", Invalid), ("zeroblob(90000000)", TooLarge))
+
+
+@pytest.mark.parametrize(("column", "error"), COMPUTED)
+def test_a_column_that_is_computed_takes_no_more_memory_than_a_file(
+    tmp_path: Path, column: str, error: type[OpenCrabError]
+) -> None:
+    with sqlite3.connect(tmp_path / "state.db") as opened:
+        opened.execute(f"CREATE TABLE said (x, y AS ({column}))")
+        opened.executemany("INSERT INTO said VALUES (?)", [("",)] * 50)
+    with pytest.raises(error) as refused:
+        open_source(tmp_path).table("state.db", "said")
+    assert refused.value.cure

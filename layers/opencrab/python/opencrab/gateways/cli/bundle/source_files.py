@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -124,24 +124,36 @@ def _rows(
     try:
         with closing(connect()) as opened:
             opened.execute("PRAGMA trusted_schema=OFF")
+            opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, SOURCE_FILE_BYTES)
             opened.row_factory = sqlite3.Row
             listed = "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?"
             if opened.execute(listed, (table,)).fetchone() is None:
                 return []
-            asked = opened.execute(f'SELECT * FROM "{table}" LIMIT ?', (_TABLE_ROWS + 1,))  # noqa: S608 - names of ours
-            rows: list[Mapping[str, Any]] = [dict(row) for row in asked]
+            asked = opened.execute(f'SELECT * FROM "{table}"')  # noqa: S608 - names of ours
+            return _read_rows(name, table, asked)
     except sqlite3.Error as error:
         raise Invalid(
             f"{name!r} is not a readable SQLite database: {error}",
             field="source",
             cure="copy it while its program is stopped",
         ) from None
-    if len(rows) > _TABLE_ROWS:
-        raise TooLarge(
-            f"{name!r} has more than {_TABLE_ROWS} rows in {table}",
-            field="source",
-            cure="leave the database out, or delete what is old in its program",
-        )
+
+
+def _read_rows(name: str, table: str, asked: Iterable[sqlite3.Row]) -> list[Mapping[str, Any]]:
+    """Return rows while they are not too many, nor larger than any file that is read.
+
+    A column may be computed, and rows of a broken file may share their pages.
+    """
+    rows, size = list[Mapping[str, Any]](), 0
+    for row in asked:
+        rows.append(dict(row))
+        size += sum(len(value) for value in row if isinstance(value, str | bytes))
+        if len(rows) > _TABLE_ROWS or size > SOURCE_FILE_BYTES:
+            raise TooLarge(
+                f"{name!r} has over {_TABLE_ROWS} rows or {SOURCE_FILE_BYTES} bytes in {table}",
+                field="source",
+                cure="leave the database out, or delete what is old in its program",
+            )
     return rows
 
 
