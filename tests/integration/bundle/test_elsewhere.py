@@ -142,3 +142,16 @@ def test_an_interrupted_import_from_elsewhere_is_undone_as_its_error_says(
     here.run(*named, "--undo")
     assert here.house.got("/agent-imports") == {"items": []}
     assert here.stored(left["agent_id"]) == {}
+
+
+def test_what_is_lost_is_said_in_the_readers_language(here: Place, tmp_path: Path) -> None:
+    message = {"sender": "assistant", "content": [{"type": "thinking"}], "text": "やあ"}
+    export = tmp_path / "conversations.json"
+    export.write_text(json.dumps([{"uuid": "u", "chat_messages": [message]}]), encoding="utf-8")
+    for language, words in (
+        ("en", "thoughts and tool calls (1)"),
+        ("ja", "思考とツール呼び出し(1"),
+    ):
+        assert words in here.run("--language", language, "import", "claude", export).out
+    told = here.run("--json", "import", "claude", export).json
+    assert told["left_out"][0]["what"] == "thoughts and tool calls"

@@ -19,8 +19,8 @@ NOW = datetime(2026, 11, 30, tzinfo=UTC)
 class Kept:
     """Files of a source; values that are no bytes are stored as JSON or as text."""
 
-    def __init__(self, name: str, files: Mapping[str, Any]) -> None:
-        self.name = name
+    def __init__(self, name: str, files: Mapping[str, Any], skipped: tuple[str, ...] = ()) -> None:
+        self.name, self.skipped = name, skipped
         self._files = {
             each: content
             if isinstance(content, bytes)
@@ -44,7 +44,10 @@ class Kept:
 
     def table(self, name: str, table: str) -> list[Mapping[str, Any]]:
         """The rows of a table, as a database of JSON has them."""
-        rows: list[Mapping[str, Any]] = json.loads(self._files[name]).get(table, [])
+        try:
+            rows: list[Mapping[str, Any]] = json.loads(self._files[name]).get(table, [])
+        except ValueError:
+            raise Invalid("no database", field="source", cure="choose another") from None
         return rows
 
 

@@ -3,9 +3,10 @@
 import io
 from datetime import UTC, datetime
 
+from opencrab.domain.autonomy.schedule import SCHEDULE, SCHEDULES, Schedule
 from opencrab.domain.bundle.manifest import LeftOut
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill
-from opencrab.engine.bundle.found import FoundAgent, FoundSkill
+from opencrab.engine.bundle.found import FoundAgent, FoundSchedule, FoundSkill
 from opencrab.engine.bundle.from_source import write_found_agent
 from opencrab.engine.bundle.reader import BundleReader
 
@@ -28,6 +29,19 @@ def test_skills_whose_names_have_no_latin_letter_are_all_taken() -> None:
         "imported-water-4",
     ]
     assert not found.lost
+
+
+def test_schedules_that_say_the_same_are_all_taken_up_to_the_limit_of_an_agent() -> None:
+    found = FoundAgent("hermes", name="庭")
+    found.schedules += [FoundSchedule("水", when, "見る。") for when in ("0 7 * * *", "0 20 * * *")]
+    found.schedules += [FoundSchedule("水", "0 7 * * *", "見る。")] * 60
+    buffer = io.BytesIO()
+    write_found_agent(found, buffer, NOW)
+    rows = [row.value for row in BundleReader(buffer).rows() if row.kind == SCHEDULE]
+    schedules = [each for each in rows if isinstance(each, Schedule)]
+    assert len({each.id for each in schedules}) == len(schedules) == SCHEDULES
+    assert {each.when for each in schedules} == {"0 7 * * *", "0 20 * * *"}
+    assert found.lost["schedules", "too_many"] == 62 - SCHEDULES
 
 
 def test_of_thousands_of_files_that_are_lost_the_bundle_names_some_and_counts_all() -> None:

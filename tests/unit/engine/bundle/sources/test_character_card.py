@@ -119,3 +119,39 @@ def test_what_a_picture_holds_beside_its_card_is_not_unpacked() -> None:
         tracemalloc.stop()
     assert found.name == "蟹江 Kani"
     assert peak < 32 << 20
+
+
+def test_a_lorebook_and_greetings_name_the_character_as_its_nickname_does() -> None:
+    data = {
+        **DATA,
+        "nickname": "カニ\u200b\ud800",
+        "first_mes": "{{char}} greets <USER>.",
+        "character_book": {"entries": [{"keys": ["reef"], "content": "{{user}}: {{Char}}?"}]},
+        "tags": ["sea", 3, "潮"],
+        "creator": "Kaz",
+        "creation_date": 1,
+    }
+    found = read("character-card", {"c.json": {"spec": "chara_card_v3", "data": data}})
+    assert found.name == "蟹江 Kani"
+    assert found.traits["Description"].endswith("guards the person's reef.")
+    assert found.memories[0][0] == f"reef: the person: {found.traits['Description'].split()[0]}?"
+    file = found.files["imported/character_card.md"].decode()
+    assert "{{" not in file
+    assert "greets the person." in file
+    assert "## tags\n\nsea, 潮\n" in file
+    assert "## creator\n\nKaz\n" in file
+    assert ("creation_date", "not_supported") in lost(found)
+
+
+OTHERS = (
+    (b"RIFF\x24\0\0\0WEBPVP8 ", "no PNG"),
+    (b"\xff\xd8\xff\xe0", "no PNG"),
+    (b'{"entries": {"0": {"key": ["reef"], "content": "old"}}}', "lorebook without a character"),
+)
+
+
+@for_each("content", OTHERS)
+def test_what_lies_beside_cards_is_told_by_what_it_is(content: tuple[bytes, str]) -> None:
+    with pytest.raises(Invalid, match=content[1]) as refused:
+        read("character-card", {"card": content[0]})
+    assert refused.value.cure

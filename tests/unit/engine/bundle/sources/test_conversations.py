@@ -158,3 +158,80 @@ def test_odd_values_of_other_programs_are_read_or_lost_and_never_in_the_way(odd:
     found = read("opencrab-plan", {"a.db": plan})
     assert found.soul["personality"]["openness"] == 1.0
     assert len(said(found)) == 1
+
+
+def test_a_conversation_in_which_nobody_said_anything_is_no_file_that_a_memory_names() -> None:
+    shown = {"parts": [{"asset_pointer": "x"}]}
+    picture = {"author": {"role": "assistant"}, "content": shown}
+    words = {"author": {"role": "user"}, "content": {"parts": ["やあ"]}}
+    found = read(
+        "chatgpt",
+        {
+            "conversations.json": [
+                {"id": "c1", "title": "Picture", "mapping": {"a": {"message": picture}}},
+                {"id": "c2", "title": "言葉", "mapping": {"a": {"message": words}}},
+            ]
+        },
+    )
+    assert [text for text, _ in found.memories] == [
+        "Conversation “言葉” (?): imported/sessions/c2.md"
+    ]
+    assert said(found) == [("user", "やあ")]
+    assert ("conversation", "empty") in lost(found)
+    jsonl = "\n".join(map(json.dumps, [{"role": "tool", "content": "x"}]))
+    claw = read("openclaw", {"SOUL.md": "x", "sessions/s.jsonl": jsonl})
+    assert claw.sessions == []
+
+
+def test_claude_names_who_speaks_by_sender_or_role() -> None:
+    messages = [{"role": "user", "text": "a"}, {"role": "assistant", "text": "b"}]
+    messages += [{"sender": "User", "text": "c"}, {"sender": "human", "role": "x", "text": "d"}]
+    found = read("claude", {"conversations.json": [{"uuid": "u", "chat_messages": messages}]})
+    assert said(found) == [("user", "a"), ("assistant", "b"), ("user", "c"), ("user", "d")]
+
+
+def test_texts_that_were_attached_for_claude_are_files() -> None:
+    attached = [
+        {"file_name": "仕様/書.md", "extracted_content": f"# 庭\n\ntoken: {secret()}"},
+        {"file_name": "仕様/書.md", "extracted_content": "second"},
+        {"file_name": "a.pdf", "extracted_content": " "},
+        {"extracted_content": "\ud83e pasted"},
+    ]
+    message = {"sender": "human", "text": "Look.", "attachments": attached, "files": [{}, {}]}
+    found = read("claude", {"conversations.json": [{"uuid": "u", "chat_messages": [message]}]})
+    folder = "imported/claude/attachments"
+    assert {path: content.decode() for path, content in found.files.items()} == {
+        f"{folder}/仕様-書.md.txt": "# 庭\n\n[removed]",
+        f"{folder}/仕様-書.md-2.txt": "second",
+        f"{folder}/attachment.txt": "? pasted",
+    }
+    assert found.lost["attachments", "not_supported"] == 1
+    assert found.lost["files", "not_supported"] == 2
+
+
+def test_a_conversation_of_claude_without_a_name_has_its_first_words_for_one() -> None:
+    parts = [
+        {"type": "text", "text": "薔薇は\n何時間\u3000日に当てる? 🌹"},
+        {"type": "citation_block"},
+    ]
+    untitled = {"uuid": "u1", "name": " ", "chat_messages": [None, {"content": parts}]}
+    long = {"uuid": "u2", "chat_messages": [{"text": f"{'長' * 40} {secret()}"}]}
+    picture = {"uuid": "u3", "name": "", "chat_messages": [{"content": [{"type": "image"}]}]}
+    found = read("claude", {"conversations.json": [untitled, long, picture]})
+    titles = [each["value"]["name"] for each in found.sessions if each["kind"] == "session"]
+    assert titles[0] == "薔薇は 何時間 日に当てる? 🌹"
+    assert titles[1] == f"{'長' * 40} [removed]"
+    assert len(titles) == 2
+    assert secret()[:12] not in repr(found)
+    assert found.lost["other parts of messages", "not_supported"] == 2
+
+
+def test_custom_instructions_that_lie_in_a_messages_metadata_are_said_to_be_lost() -> None:
+    told = {"is_user_system_message": True, "user_context_message_data": {"about_user": "Obey"}}
+    silent = {"author": {"role": "system"}, "content": {"parts": [""]}, "metadata": told}
+    words = {"author": {"role": "user"}, "content": {"parts": ["やあ"]}}
+    mapping = {"a": {"message": silent}, "b": {"message": words, "parent": "a"}}
+    shown = [{"id": "c", "title": "T", "mapping": mapping, "current_node": "b"}]
+    found = read("chatgpt", {"conversations.json": shown})
+    assert said(found) == [("user", "やあ")]
+    assert ("custom instructions", "instructions") in lost(found)

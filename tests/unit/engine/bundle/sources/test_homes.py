@@ -97,7 +97,7 @@ def test_hermes_brings_soul_memories_skills_and_jobs() -> None:
     ]
     assert [each.when for each in found.schedules] == ["0 7 * * *", "@every 2h"]
     assert [each.name for each in found.skills] == ["water"]
-    assert {(".env", "configuration"), ("once", "schedule"), ("state.db", "not_supported")} <= lost(
+    assert {(".env", "configuration"), ("once", "schedule"), ("state.db", "database")} <= lost(
         found
     )
     assert secret() not in repr(found)

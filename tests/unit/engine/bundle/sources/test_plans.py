@@ -5,7 +5,7 @@ import json
 import pytest
 
 from opencrab.domain.errors import Invalid
-from tests.unit.engine.bundle.elsewhere import lost, read
+from tests.unit.engine.bundle.elsewhere import lost, read, secret
 
 AT = "2026-01-21T12:00:00Z"
 DATABASE = {
@@ -50,6 +50,56 @@ def test_the_first_plans_agent_has_its_personality_from_nought_to_one() -> None:
     assert said == ["やあ", "Hi."]
     assert [each.name for each in found.skills] == ["Water"]
     assert {("other agents", "not_supported"), ("heartbeat_log", "not_supported")} <= lost(found)
+
+
+def test_the_later_program_keeps_its_agents_as_texts() -> None:
+    def line(number: int, kind: str, speaker: object) -> dict[str, object]:
+        told = {"agent_id": "a", "session_id": "s", "log_type": kind, "created_at": AT}
+        return {"id": number, "content": f"{kind} {number}", "speaker_id": speaker, **told}
+
+    database = {
+        "agents": [
+            {"agent_id": "b", "name": "Other"},
+            {
+                "agent_id": "a",
+                "name": "Kani",
+                "persona_name": "カニ",
+                "personality": "静か",
+                "instructions": f"Obey. key: {secret()}",
+                "heartbeat_instructions": " ",
+                "organization": "庭園",
+            },
+        ],
+        "sessions": [{"id": "s", "theme": "薔薇の話"}],
+        "memory_sessions": [
+            line(1, "message", "a"),
+            line(2, "inner_voice", "a"),
+            line(3, "tool_call", "a"),
+            line(4, "tool_result", "a"),
+            line(5, "system", None),
+            line(6, "message", "taro"),
+        ],
+        "skills": [{"agent_id": "a", "name": "Old", "guidance": "x", "archived": 1}],
+    }
+    found = read("opencrab-plan", {"opencrab.db": database})
+    assert (found.name, found.soul) == ("Kani", {"persona_name": "カニ"})
+    assert (found.traits, found.identity) == ({"Personality": "静か"}, {"organization": "庭園"})
+    assert found.files == {"imported/opencrab_plan/instructions.md": b"Obey. key: [removed]"}
+    values = [row["value"] for row in found.sessions]
+    assert values[0]["name"] == "薔薇の話"
+    said = [(each["speaker_name"], each["text"]) for each in values[1:]]
+    assert said == [("Kani", "message 1"), ("taro", "message 6")]
+    assert found.lost["thoughts and tool calls", "not_supported"] == 4
+    assert {("instructions", "instructions_as_file"), ("other agents", "not_supported")} <= lost(
+        found
+    )
+    assert found.skills == []
+
+
+def test_avatar_has_its_name_at_the_top_of_its_settings() -> None:
+    config = "model: grok\navatar_name: SPECTRA # short\nconsole_ui:\n  name: x\n"
+    found = read("avatar", {"config.yaml": config, "data/state.json": {"plan": {"purpose": None}}})
+    assert (found.name, found.purpose) == ("SPECTRA", "")
 
 
 def test_avatar_brings_its_purpose_goals_and_events() -> None:

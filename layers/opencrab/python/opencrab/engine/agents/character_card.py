@@ -5,8 +5,7 @@ that are instructions to a model are not taken: a card is usually somebody else'
 """
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
@@ -30,6 +29,7 @@ class CharacterTexts(Value):
     model_config = ConfigDict(extra="ignore")
 
     name: CardText = ""
+    nickname: CardText | None = None
     description: CardText = ""
     personality: CardText = ""
     scenario: CardText = ""
@@ -50,15 +50,12 @@ def agent_from_character_card(
     Raises Invalid for a card without a name.
     """
     texts: CharacterTexts = card.data or card
-    name = "".join(c for c in " ".join(texts.name.split()) if not hidden_text_in_name(c))[
-        :_NAME
-    ].strip()
+    name = _shown_name(texts.name)
     if not name:
         raise Invalid(
             "the card has no name", field="name", cure="choose a character card in JSON or PNG"
         )
-    names = {"char": name, "bot": name, "user": _TEXTS["user"][language]}
-    said = {part: _fill_placeholders(getattr(texts, part), names) for part in _TAKEN}
+    said = {part: fill_card_placeholders(getattr(texts, part), texts, language) for part in _TAKEN}
     traits = {_TEXTS[part][language]: text[:_TRAIT] for part, text in said.items() if text}
     agent = NewAgent(name=name, language=language, soul=SoulDraft(custom_traits=traits))
     return agent, tuple(part for part, text in said.items() if len(text) > _TRAIT)
@@ -69,9 +66,19 @@ def character_card_labels() -> dict[str, str]:
     return {_TEXTS[part][language]: part for part in _TAKEN for language in Language}
 
 
-def _fill_placeholders(text: str, names: Mapping[str, Any]) -> str:
-    """Replace the places of a card where the names of the character and the person belong."""
+def fill_card_placeholders(text: str, texts: CharacterTexts, language: Language) -> str:
+    """Replace the places in a card's text where the names of the character and the person belong.
+
+    The character is called by its nickname if it has one, as version 3 says.
+    """
+    name = _shown_name(texts.nickname or "") or _shown_name(texts.name)
+    names = {"char": name, "bot": name, "user": _TEXTS["user"][language]}
     kept = text.replace("\r\n", "\n").replace("\x00", "")
     shown = (c for c in kept if c == "\n" or not hidden_text_in_name(c))
     found = "".join(shown).strip()
     return _PLACEHOLDER.sub(lambda at: names[(at[1] or at[2]).lower()], found)
+
+
+def _shown_name(name: str) -> str:
+    shown = (c for c in " ".join(name.split()) if not hidden_text_in_name(c))
+    return "".join(shown)[:_NAME].strip()

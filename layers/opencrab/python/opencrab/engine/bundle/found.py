@@ -50,6 +50,10 @@ class SourceFiles(Protocol):
     def name(self) -> str:
         """The name of the folder or file."""
 
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """The folders of code and its history, whose files are not listed."""
+
     def names(self) -> tuple[str, ...]:
         """Return the paths of all files, relative, with slashes, in order."""
 
@@ -104,7 +108,8 @@ class FoundAgent:
 
     def lose(self, what: str, why: str, count: int = 1) -> None:
         """Note that something is not taken over."""
-        self.lost[clean_source_text(what)[:200] or "?", why] += count
+        named = _SECRET.sub(REDACTED, clean_source_text(what))[:200]
+        self.lost[named or "?", why] += count
 
     def clean(self, text: str, where: str) -> str:
         """Return a text without what no store takes and what looks like a secret."""
@@ -184,6 +189,14 @@ class FoundAgent:
         name = self.clean(title, "title")[:200]
         value = {"id": clean_source_text(session_id), "name": name}
         self.sessions.append({"kind": "session", "value": value})
+
+    def drop_empty_session(self, what: str) -> bool:
+        """Take back the conversation that was begun last if it has no line; return if so."""
+        if not self.sessions or self.sessions[-1]["kind"] != "session":
+            return False
+        self.sessions.pop()
+        self.lose(what, "empty")
+        return True
 
     def add_line(self, speaker: str, text: str, at: datetime | None, where: str) -> None:
         """Add what was said in the conversation that was begun last."""

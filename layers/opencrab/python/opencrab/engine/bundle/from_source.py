@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections import Counter
 from datetime import datetime
 from typing import IO
 
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 
 from opencrab.domain.agents.agent import Identity
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.autonomy.schedule import SCHEDULE, ScheduleDraft, new_schedule
+from opencrab.domain.autonomy.schedule import SCHEDULE, SCHEDULES, ScheduleDraft, new_schedule
 from opencrab.domain.bundle.agent import BundledAgent
 from opencrab.domain.bundle.contents import AGENT, FILE, BundledFile, bundled_document
 from opencrab.domain.errors import Invalid
@@ -94,7 +95,7 @@ def _memory(found: FoundAgent, number: int, text: str, at: datetime) -> Memory:
 
 
 def _schedules(found: FoundAgent, at: datetime) -> list[Value]:
-    made = list[Value]()
+    made, seen = list[Value](), Counter[tuple[str, ...]]()
     for each in found.schedules:
         try:
             draft = ScheduleDraft(
@@ -107,7 +108,13 @@ def _schedules(found: FoundAgent, at: datetime) -> list[Value]:
         except (ValidationError, Invalid):
             found.lose(each.name, "schedule")
             continue
-        schedule_id = stable_id("schedule", found.source, each.name, each.instructions)
+        if len(made) >= SCHEDULES:
+            found.lose("schedules", "too_many")
+            continue
+        # Two may say the same at different times, or be the same twice.
+        which = (each.name, each.when, each.zone, each.instructions)
+        seen[which] += 1
+        schedule_id = stable_id("schedule", found.source, *which, str(seen[which]))
         made.append(bundled_document(new_schedule(schedule_id, "self", draft, at)))
     return made
 

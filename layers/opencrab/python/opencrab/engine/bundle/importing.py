@@ -6,6 +6,7 @@ agent; an import that ends before that leaves nothing that anybody sees, and can
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
 
 from opencrab.domain.agents.agent import Profile
@@ -25,6 +26,7 @@ from opencrab.engine.agents.event_report import update_event_report_of_agent
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.bundle.limits import BUNDLE_PARTS
+from opencrab.engine.bundle.open_import import DocumentsOfImport
 from opencrab.engine.bundle.record import (
     AGENT_IMPORT,
     AgentImport,
@@ -37,12 +39,14 @@ from opencrab.engine.bundle.record import (
     remove_agent_import,
 )
 from opencrab.engine.bundle.rows import BundlePart, take_bundle_part
-from opencrab.engine.bundle.undo import remove_late_rows_of_import
+from opencrab.engine.bundle.undo import remove_late_file_of_import
 from opencrab.engine.models.preferences import require_usable_models_of_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn
 from opencrab.ports.paging import all_pages
-from opencrab.ports.workspace.files import FileInfo
+from opencrab.ports.workspace.files import ABSENT, FileInfo
+
+_TRIES = 4
 
 
 class AgentImportNote(StrEnum):
@@ -122,7 +126,8 @@ def take_agent_import_part(
 ) -> dict[str, int]:
     """Take in the rows of a part, which may be repeated; return how many of each kind were taken.
 
-    Raises NotFound, Invalid, Refused, TooLarge, and Conflict for an import that is ending.
+    Raises NotFound, Invalid, Refused, TooLarge, and Conflict for an import that is ending: then
+    nothing more is written, also if this request had begun before.
     """
     record = open_agent_import(runtime.home.facts, import_id)
     if not 1 <= number <= BUNDLE_PARTS:
@@ -131,13 +136,19 @@ def take_agent_import_part(
             field="number",
             cure="number the parts from 1 on",
         )
-    taken = take_bundle_part(runtime, record, BundlePart(content))
-    try:
-        change_agent_import(runtime.home.facts, import_id, lambda found: _with_part(found, number))
-    except (NotFound, Conflict):
-        remove_late_rows_of_import(runtime, record)
-        raise
+    facts = runtime.home.facts
+    open_home = replace(runtime.home, facts=DocumentsOfImport(facts, import_id))
+    taken = _take_part(replace(runtime, home=open_home), record, BundlePart(content))
+    change_agent_import(facts, import_id, lambda found: _with_part(found, number))
     return taken
+
+
+def _take_part(runtime: Runtime, record: AgentImport, part: BundlePart) -> dict[str, int]:
+    """Take a part, again if it came twice at once and both changed the same document."""
+    for _ in range(_TRIES):
+        with suppress(Changed):
+            return take_bundle_part(runtime, record, part)
+    return take_bundle_part(runtime, record, part)
 
 
 def write_agent_import_file(
@@ -151,15 +162,27 @@ def write_agent_import_file(
     path, is_own = workspace_path(path), clean and record.trusted
     if is_published_workspace_path(path) and not record.trusted:
         path = workspace_path(f"imported/{path}")
+    facts, files = DocumentsOfImport(runtime.home.facts, import_id), runtime.home.files
+    known = files.info(record.agent_id, path)
+    condition = ABSENT if known is None else known.version
+    # After this the import may end, and the agent change the file: then the condition fails.
+    open_agent_import(facts, import_id)
     if not is_own:
-        runtime.home.facts.commit(foreign_name_mark_of_turn(record.agent_id, path))
-    info = runtime.home.files.write(record.agent_id, path, content, clean=is_own)
+        facts.commit(foreign_name_mark_of_turn(record.agent_id, path))
     try:
-        open_agent_import(runtime.home.facts, import_id)
-    except (NotFound, Conflict):
-        remove_late_rows_of_import(runtime, record)
-        raise
+        info = files.write(record.agent_id, path, content, condition=condition, clean=is_own)
+    finally:
+        _require_no_late_file(runtime, record, path)
     return info
+
+
+def _require_no_late_file(runtime: Runtime, record: AgentImport, path: str) -> None:
+    """Raise what ended an import while a file of it was written, which is no agent's then."""
+    try:
+        open_agent_import(runtime.home.facts, record.id)
+    except (NotFound, Conflict):
+        remove_late_file_of_import(runtime, record, path)
+        raise
 
 
 def finish_agent_import(runtime: Runtime, import_id: str, *, parts: int, files: int) -> Profile:

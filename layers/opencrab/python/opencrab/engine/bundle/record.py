@@ -67,9 +67,14 @@ def agent_import_document(record: AgentImport) -> Document:
 def open_agent_import(facts: Documents, import_id: str) -> AgentImport:
     """Return an import that still takes parts; raises NotFound, and Conflict if it is ending."""
     record = find_agent_import(facts, import_id).read(AgentImport)
+    require_open_agent_import(record)
+    return record
+
+
+def require_open_agent_import(record: AgentImport) -> None:
+    """Raise Conflict for an import that is being finished or undone."""
     if record.state is not AgentImportState.OPEN:
         raise agent_import_ending_error(record)
-    return record
 
 
 def change_agent_import(

@@ -1,5 +1,6 @@
 """Undoing an import that has not ended: all that it wrote is removed, from search indexes too."""
 
+from contextlib import suppress
 from itertools import islice
 
 from opencrab.domain.bundle.contents import DOCUMENTS
@@ -41,16 +42,17 @@ def undo_agent_import(runtime: Runtime, import_id: str) -> None:
     remove_agent_import(home.facts, import_id)
 
 
-def remove_late_rows_of_import(runtime: Runtime, record: AgentImport) -> None:
-    """Remove what was written while another request undid the import, and after it.
+def remove_late_file_of_import(runtime: Runtime, record: AgentImport, path: str) -> None:
+    """Remove a file that was written while another request undid the import, or after it.
 
-    Does nothing for an import that goes on, and for one whose agent is there: what comes late then
-    is of the same bundle.
+    Does nothing for one that is being finished, and for one whose agent is there: what comes late
+    then is what the agent has already.
     """
-    stored = runtime.home.facts.get(INSTALLATION_FACTS, AGENT_IMPORT, record.id)
-    # Before it has ended, undoing it again removes everything anyway.
-    if stored is None and not _is_there(runtime.home, record.agent_id):
-        _remove_rows(runtime, record.agent_id)
+    home = runtime.home
+    stored = home.facts.get(INSTALLATION_FACTS, AGENT_IMPORT, record.id)
+    undone = stored is None or stored.read(AgentImport).state is AgentImportState.UNDOING
+    if undone and not _is_there(home, record.agent_id):
+        _remove_file(home, record.agent_id, path)
 
 
 def _remove_rows(runtime: Runtime, agent_id: str) -> None:
@@ -61,10 +63,16 @@ def _remove_rows(runtime: Runtime, agent_id: str) -> None:
     for kind in (*DOCUMENTS, *_BESIDE):
         _remove_documents(home, agent_id, kind)
     for info in home.files.list(agent_id):
-        home.files.delete(agent_id, info.path)
-        home.files.delete_versions(agent_id, info.path)
+        _remove_file(home, agent_id, info.path)
     runtime.search.apply_erasures(agent_id)
     home.eraser.scrub_storage()
+
+
+def _remove_file(home: Home, agent_id: str, path: str) -> None:
+    with suppress(NotFound):
+        # Another request may remove it too.
+        home.files.delete(agent_id, path)
+    home.files.delete_versions(agent_id, path)
 
 
 def _undoing(record: AgentImport) -> AgentImport:

@@ -38,4 +38,7 @@ def read_source(source: str, files: SourceFiles, language: Language) -> FoundAge
         )
     module, _, name = reader.partition(":")
     read: SourceReader = getattr(import_module(f"{__name__}.{module}"), name)
-    return read(files, language)
+    found = read(files, language)
+    for folder in files.skipped:
+        found.lose(folder, "not_supported")
+    return found

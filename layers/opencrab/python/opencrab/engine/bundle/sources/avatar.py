@@ -16,7 +16,10 @@ from opencrab.engine.bundle.sources.structured import (
     source_time,
 )
 
-_NAME = re.compile(r"^avatar:\s*\n(?:[ \t]+.*\n)*?[ \t]+name:\s*[\"']?([^\"'\n#]+)", re.MULTILINE)
+_NAME = re.compile(
+    r"^(?:avatar_name:|avatar:\s*\n(?:[ \t]+.*\n)*?[ \t]+name:)[ \t]*[\"']?([^\"'\n#]+)",
+    re.MULTILINE,
+)
 _TEXTS = ("text", "summary", "judgment", "intent", "name")
 
 

@@ -1,4 +1,4 @@
-"""Character cards of versions 1 to 3, as JSON or in a PNG's text chunks."""
+"""Character cards of versions 1 to 3, as JSON, in a PNG's text chunks, or in a CHARX."""
 
 import base64
 import binascii
@@ -10,8 +10,12 @@ from pydantic import ValidationError
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
-from opencrab.engine.agents.character_card import CharacterCard, agent_from_character_card
-from opencrab.engine.bundle.found import FoundAgent, SourceFiles
+from opencrab.engine.agents.character_card import (
+    CharacterCard,
+    agent_from_character_card,
+    fill_card_placeholders,
+)
+from opencrab.engine.bundle.found import FoundAgent, SourceFiles, clean_source_text
 from opencrab.engine.bundle.sources.structured import (
     source_dict,
     source_json_of_text,
@@ -20,10 +24,12 @@ from opencrab.engine.bundle.sources.structured import (
 )
 
 _PNG = b"\x89PNG\r\n\x1a\n"
+_OTHER_PICTURES = (b"RIFF", b"\xff\xd8\xff", b"GIF8")
 _CHUNK_BYTES = 16 << 20
 _KEYS = ("ccv3", "chara")
 _PROMPTS = ("system_prompt", "post_history_instructions")
 _GREETINGS = ("first_mes", "alternate_greetings", "group_only_greetings")
+_ABOUT = ("creator_notes", "creator", "character_version", "tags")
 _PYGMALION = {
     "char_name": "name",
     "char_persona": "description",
@@ -33,9 +39,10 @@ _PYGMALION = {
 }
 _TAKEN = {
     *("name", "description", "personality", "scenario", "mes_example", "character_book"),
-    *("tags", "creator", "creator_notes", "character_version", "nickname", "spec", "spec_version"),
+    *("nickname", "spec", "spec_version"),
     *_PROMPTS,
     *_GREETINGS,
+    *_ABOUT,
 }
 
 
@@ -46,11 +53,18 @@ def read_character_card(files: SourceFiles, language: Language) -> FoundAgent:
     """
     name = _card_file(files.names())
     content = files.read(name)
-    text = _card_in_png(content) if content.startswith(_PNG) else content
-    card = source_dict(source_json_of_text(text, name))
-    data = _with_names_of_version_2(source_dict(card.get("data")) or card)
+    text = _card_in_picture(content) if _is_picture(content) else content
+    document = source_dict(source_json_of_text(text, name))
+    data = _with_names_of_version_2(source_dict(document.get("data")) or document)
+    if "entries" in data and not data.get("name"):
+        raise Invalid(
+            "the file is a lorebook without a character",
+            field="source",
+            cure="link it to its character in the other program, and export that",
+        )
     try:
-        drafted, cut = agent_from_character_card(_character_card(data), language)
+        card = _character_card(data)
+        drafted, cut = agent_from_character_card(card, language)
     except ValidationError:
         raise Invalid(
             "the card has a text of more than 100,000 characters",
@@ -62,10 +76,10 @@ def read_character_card(files: SourceFiles, language: Language) -> FoundAgent:
         found.add_trait(label, trait, label)
     for each in cut:
         found.keep_whole(each, source_string(data.get(each)))
-    _add_lorebook(found, data)
-    _add_greetings(found, data)
+    _add_lorebook(found, data, card)
+    _add_greetings(found, data, card)
     _note_losses(found, data)
-    if content.startswith(_PNG):
+    if _is_picture(content):
         found.lose("picture", "not_supported")
     return found
 
@@ -91,11 +105,12 @@ def _with_names_of_version_2(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _character_card(data: dict[str, Any]) -> CharacterCard:
-    texts = ("name", "description", "personality", "scenario", "mes_example")
-    return CharacterCard.model_validate({key: source_string(data.get(key)) for key in texts})
+    texts = ("name", "nickname", "description", "personality", "scenario", "mes_example")
+    given = {key: clean_source_text(source_string(data.get(key))) for key in texts}
+    return CharacterCard.model_validate(given)
 
 
-def _add_lorebook(found: FoundAgent, data: dict[str, Any]) -> None:
+def _add_lorebook(found: FoundAgent, data: dict[str, Any], card: CharacterCard) -> None:
     entries = source_dict(data.get("character_book")).get("entries")
     listed = list(entries.values()) if isinstance(entries, dict) else source_list(entries)
     for entry in map(source_dict, listed):
@@ -103,25 +118,38 @@ def _add_lorebook(found: FoundAgent, data: dict[str, Any]) -> None:
         given = entry.get("keys") or entry.get("key")
         listed_keys = [given] if isinstance(given, str) else source_list(given)
         keys = ", ".join(filter(None, map(source_string, listed_keys)))
-        content = source_string(entry.get("content")).strip()
+        content = fill_card_placeholders(source_string(entry.get("content")), card, found.language)
         if entry.get("enabled") is False or entry.get("disable") is True:
             found.lose("disabled entries of character_book", "not_supported")
         elif content:
             found.add_memory(f"{keys}: {content}" if keys else content, "character_book")
 
 
-def _add_greetings(found: FoundAgent, data: dict[str, Any]) -> None:
+def _add_greetings(found: FoundAgent, data: dict[str, Any], card: CharacterCard) -> None:
     parts = list[str]()
-    for key in (*_GREETINGS, "creator_notes"):
+    for key in (*_GREETINGS, *_ABOUT):
         value = data.get(key)
+        if key == "tags":
+            value = ", ".join(filter(None, map(source_string, source_list(value))))
         for text in source_list(value) or [value]:
             if isinstance(text, str) and text.strip():
-                parts.append(f"## {key}\n\n{text.strip()}\n")
+                told = fill_card_placeholders(text, card, found.language)
+                parts.append(f"## {key}\n\n{told}\n")
     if parts:
         found.add_file("imported/character_card.md", "\n".join(parts).encode(errors="replace"))
 
 
-def _card_in_png(content: bytes) -> bytes:
+def _is_picture(content: bytes) -> bool:
+    return content.startswith((_PNG, *_OTHER_PICTURES))
+
+
+def _card_in_picture(content: bytes) -> bytes:
+    if not content.startswith(_PNG):
+        raise Invalid(
+            "the picture is no PNG, and of others no card is read",
+            field="source",
+            cure="export the card as PNG or JSON in the other program",
+        )
     texts = dict[str, bytes]()
     for kind, body in _png_chunks(content):
         if kind in {b"tEXt", b"zTXt", b"iTXt"}:

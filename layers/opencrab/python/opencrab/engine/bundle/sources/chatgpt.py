@@ -1,6 +1,7 @@
 """ChatGPT's data export: conversations as transcripts, and a memory that names each of them."""
 
 import re
+from datetime import datetime
 from typing import Any
 
 from opencrab.domain.bundle.transcript import TRANSCRIPTS
@@ -34,9 +35,7 @@ def read_chatgpt_export(files: SourceFiles, language: Language) -> FoundAgent:
             continue
         title = source_string(conversation.get("title")) or "conversation"
         given = conversation.get("conversation_id") or conversation.get("id")
-        begin_conversation_of_source(
-            found, given, title, source_time(conversation.get("create_time"))
-        )
+        session_id = begin_conversation_of_source(found, given, title)
         shown = _shown_branch(mapping, source_string(conversation.get("current_node")))
         if hidden := sum(bool(source_dict(each).get("message")) for each in mapping.values()) - len(
             shown
@@ -44,6 +43,8 @@ def read_chatgpt_export(files: SourceFiles, language: Language) -> FoundAgent:
             found.lose("other branches", "branch", max(hidden, 1))
         for message in shown:
             _add_message(found, message, title)
+        at = source_time(conversation.get("create_time"))
+        end_conversation_of_source(found, session_id, title, at)
     require_conversations_of_source(found)
     return found
 
@@ -84,12 +85,21 @@ def conversations_of_source(
     return read
 
 
-def begin_conversation_of_source(found: FoundAgent, given: Any, title: str, at: Any) -> None:
-    """Begin a conversation, with a memory that says where it can be read."""
+def begin_conversation_of_source(found: FoundAgent, given: Any, title: str) -> str:
+    """Begin a conversation; return its id."""
     session_id = source_string(given)
     if not _ID.fullmatch(session_id):
         session_id = stable_id("conversation", *map(clean_source_text, (str(given), title)))
     found.add_session(session_id, title)
+    return session_id
+
+
+def end_conversation_of_source(
+    found: FoundAgent, session_id: str, title: str, at: datetime | None
+) -> None:
+    """End a conversation with a memory that says where it can be read, if anything was said."""
+    if found.drop_empty_session("conversation"):
+        return
     day = f"{at:%Y-%m-%d}" if at is not None else "?"
     told = f"Conversation “{title}” ({day}): {TRANSCRIPTS}/{session_id}.md"
     found.add_memory(told, title, at)
@@ -133,11 +143,16 @@ def _add_message(found: FoundAgent, message: dict[str, Any], title: str) -> None
 
 def _not_said(message: dict[str, Any], content: dict[str, Any]) -> tuple[str, str] | None:
     """Return what a message is that nobody said, and why it is lost; None for words."""
-    if content.get("user_profile") or content.get("user_instructions"):
+    metadata = source_dict(message.get("metadata"))
+    if (
+        content.get("user_profile")
+        or content.get("user_instructions")
+        or metadata.get("is_user_system_message") is True
+    ):
         return "custom instructions", "instructions"
     if message.get("recipient") not in (None, "all"):
         return "tool calls", "not_supported"
-    if source_dict(message.get("metadata")).get("is_visually_hidden_from_conversation") is True:
+    if metadata.get("is_visually_hidden_from_conversation") is True:
         return "hidden messages", "not_supported"
     if content.get("content_type") in _THOUGHTS:
         return "thoughts", "not_supported"

@@ -150,3 +150,4 @@ def _add_session(found: FoundAgent, files: SourceFiles, name: str) -> None:
         )
         at = source_time(entry.get("timestamp") or said.get("timestamp"))
         found.add_line(role, text, at, name)
+    found.drop_empty_session(name)

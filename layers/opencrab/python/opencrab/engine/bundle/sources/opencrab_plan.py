@@ -1,6 +1,7 @@
 """The database of the first plan of OpenCrab: soul, identity, memories, skills and sessions.
 
-Its numbers of a personality are −1 to 1, those here 0 to 1.
+Its numbers of a personality are −1 to 1, those here 0 to 1. The program that was made of the plan
+later keeps soul and identity as texts, in `agents`.
 """
 
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from opencrab.engine.bundle.sources.structured import (
 
 _TABLES = ("soul", "identity", "memory_curated", "memory_sessions", "skills", "impressions")
 _LEFT = ("llm_usage_metrics", "heartbeat_log", "model_pricing", "sessions")
+_NOT_SAID = ("inner_voice", "tool_call", "tool_result", "system")
 
 Row = Mapping[str, Any]
 
@@ -29,7 +31,8 @@ def read_plan_database(files: SourceFiles, language: Language) -> FoundAgent:
     if not name:
         raise Invalid("there is no database", field="source", cure="choose the file opencrab.db")
     tables = {table: files.table(name, table) for table in (*_TABLES, *_LEFT)}
-    souls = sorted(tables["soul"], key=lambda row: str(row.get("agent_id")))
+    souls = tables["soul"] or files.table(name, "agents")
+    souls.sort(key=lambda row: str(row.get("agent_id")))
     if not souls:
         raise Invalid(
             "the database has no soul",
@@ -45,9 +48,12 @@ def read_plan_database(files: SourceFiles, language: Language) -> FoundAgent:
     found = FoundAgent("opencrab_plan", language=language)
     if len(souls) > 1:
         found.lose("other agents", "not_supported", len(souls) - 1)
-    _add_soul(found, own["soul"][0], own["identity"])
+    if own["soul"]:
+        _add_soul(found, own["soul"][0], own["identity"])
+    else:
+        _add_texts(found, souls[0])
     _add_memories(found, own)
-    _add_sessions(found, own["memory_sessions"])
+    _add_sessions(found, own["memory_sessions"], tables["sessions"], agent_id)
     for table in _LEFT:
         if rows := own[table] or (tables[table] if table == "sessions" else []):
             found.lose(table, "not_supported", len(rows))
@@ -72,6 +78,24 @@ def _add_soul(found: FoundAgent, soul: Row, identities: list[Row]) -> None:
         for key in ("primary", "secondary", "description")
         if source_string(thinking.get(key)).strip()
     }
+    _add_role(found, identity)
+
+
+def _add_texts(found: FoundAgent, agent: Row) -> None:
+    """Add an agent whose persona is text; its instructions become files to read."""
+    found.name = source_string(agent.get("name"))
+    persona_name = source_string(agent.get("persona_name")) or found.name
+    found.soul = {"persona_name": found.clean(persona_name, "agents")}
+    found.add_trait("Personality", source_string(agent.get("personality")), "personality")
+    for key in ("instructions", "heartbeat_instructions"):
+        if text := source_string(agent.get(key)).strip():
+            found.lose(key, "instructions_as_file")
+            path = f"imported/opencrab_plan/{key}.md"
+            found.add_file(path, text.encode(errors="replace"))
+    _add_role(found, agent)
+
+
+def _add_role(found: FoundAgent, identity: Row) -> None:
     for key in ("job_title", "organization"):
         if text := source_string(identity.get(key)).strip():
             found.identity[key] = found.clean(text, key)[:100]
@@ -92,6 +116,9 @@ def _add_memories(found: FoundAgent, own: Mapping[str, list[Row]]) -> None:
         if row.get("source_type") == "standard":
             found.lose("standard skills", "not_supported")
             continue
+        if row.get("archived"):
+            found.lose("skills that were put away", "not_supported")
+            continue
         found.skills.append(
             FoundSkill(
                 source_string(row.get("name")),
@@ -101,13 +128,20 @@ def _add_memories(found: FoundAgent, own: Mapping[str, list[Row]]) -> None:
         )
 
 
-def _add_sessions(found: FoundAgent, rows: list[Row]) -> None:
+def _add_sessions(found: FoundAgent, rows: list[Row], sessions: list[Row], agent_id: Any) -> None:
+    themes = {str(each.get("id")): source_string(each.get("theme")) for each in sessions}
     last = None
     for row in sorted(rows, key=lambda row: (str(row.get("session_id")), row.get("id") or 0)):
-        if row.get("session_id") != last:
-            last = row.get("session_id")
-            found.add_session(str(last), str(last))
+        if row.get("log_type") in _NOT_SAID:
+            found.lose("thoughts and tool calls", "not_supported")
+            continue
+        session_id = str(row.get("session_id"))
+        if session_id != last:
+            last = session_id
+            found.add_session(session_id, themes.get(session_id) or session_id)
         speaker = source_string(row.get("speaker_id")) or source_string(row.get("log_type"))
+        if row.get("speaker_id") == agent_id:
+            speaker = found.name
         text, at = source_string(row.get("content")), source_time(row.get("created_at"))
         found.add_line(speaker or "?", text, at, "memory_sessions")
 

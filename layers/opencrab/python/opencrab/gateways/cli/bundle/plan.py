@@ -52,10 +52,32 @@ _LEFT_OUT = {
     "script": "bundle_left_script",
     "schedule": "bundle_left_schedule",
     "unreadable": "bundle_left_unreadable",
+    "database": "bundle_left_database",
     "empty": "bundle_left_empty",
     "branch": "bundle_left_branch",
     "goal_as_memory": "bundle_left_goal_as_memory",
 }
+_WHAT = {
+    "disabled entries of character_book": "bundle_what_disabled_entries",
+    "custom instructions": "bundle_what_custom_instructions",
+    "tool calls": "bundle_what_tool_calls",
+    "hidden messages": "bundle_what_hidden_messages",
+    "other branches": "bundle_what_other_branches",
+    "pictures and other parts": "bundle_what_pictures_and_parts",
+    "thoughts and tool calls": "bundle_what_thoughts_and_calls",
+    "other parts of messages": "bundle_what_other_parts",
+    "skills that were put away": "bundle_what_skills_put_away",
+    "skills that come with Hermes": "bundle_what_hermes_skills",
+    "conversations of scheduled jobs": "bundle_what_job_conversations",
+    "messages that were withdrawn": "bundle_what_taken_back",
+    "other agents": "bundle_what_other_agents",
+    "messages of tools and system": "bundle_what_tool_messages",
+    "messages of tool": "bundle_what_messages_of_tool",
+    "messages of system": "bundle_what_messages_of_system",
+    "standard skills": "bundle_what_standard_skills",
+}
+"""What readers of sources say is lost, beside names of files and fields."""
+
 _UNTRUSTED = {
     AGENT: "bundle_becomes_prompt",
     "skill": "bundle_becomes_quarantined",
@@ -106,7 +128,10 @@ def draw_left_out(terminal: Terminal, left_out: Iterable[dict[str, Any]]) -> Non
         if sentence is None:
             terminal.line(f"{each['what']}: {each['why']} ({each['count']})")
         else:
-            terminal.print_sentence(sentence, **each)
+            what = _WHAT.get(each["what"])
+            terminal.print_sentence(
+                sentence, **{**each, "what": terminal.words(what) if what else each["what"]}
+            )
 
 
 def _becomes(kind: str, *, trusted: bool) -> str:
