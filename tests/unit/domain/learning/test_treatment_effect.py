@@ -1,5 +1,7 @@
 """A skill is decided when a wrong decision would cost next to nothing, for each type of task."""
 
+from datetime import timedelta
+
 import pytest
 
 from opencrab.domain.learning.evidence import TreatedAndControl
@@ -90,7 +92,17 @@ def test_a_verdict_follows_from_what_a_wrong_one_would_lose(
     found: tuple[SkillEffect, ...], what: str, why: str, only: str | tuple[str, ...]
 ) -> None:
     kinds = (only,) if isinstance(only, str) else only
-    assert skill_trial_verdict(found, TRIALS) == (TrialVerdict(what), why, kinds)
+    assert skill_trial_verdict(found, TRIALS, timedelta(days=30)) == (
+        TrialVerdict(what),
+        why,
+        kinds,
+    )
+
+
+@pytest.mark.parametrize(("days", "why"), [(3, "undecided"), (30, "harms"), (0, "undecided")])
+def test_what_fits_many_turns_a_day_is_tried_with_more_patience(days: float, why: str) -> None:
+    unlucky = trial(effect(-0.05, DOUBTFUL), code=effect(-0.05, DOUBTFUL))
+    assert skill_trial_verdict(unlucky, TRIALS, timedelta(days=days)).reason == why
 
 
 def test_what_may_help_is_seldom_withheld_and_what_seems_to_harm_nearly_always() -> None:

@@ -1,6 +1,7 @@
 """Effect: by how much a skill changes what turns are worth, and what follows from that."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -20,6 +21,10 @@ LOSS, MISSED, MISSED_ELSEWHERE = 0.004, 0.03, 0.04
 """The greatest expected loss of a decision, as a share of a turn's worth: of giving a skill to
 everybody, of no longer trying one that seems to harm, which is withheld from most turns anyhow, and
 of no longer trying in other types of task one that helps in some."""
+
+MISSED_A_DAY = 0.08
+"""The same as MISSED, on all judged turns of a day together: where a skill fits many, it had bad
+luck in thirty of them within days, and a little more patience tells bad luck from harm."""
 
 SURE, LIKELY, HARMS = 0.95, 0.7, 0.33
 """The probabilities of a benefit: the least in a type of task for which a skill is promoted; the
@@ -121,14 +126,16 @@ def _effect(
     return _of_belief(bare, posterior.of_skill(skill, shares))
 
 
-def skill_trial_verdict(effects: Sequence[SkillEffect], trials: TrialSettings) -> SkillVerdict:
-    """Decide about a skill on trial by its effects, the one over all types of task first.
+def skill_trial_verdict(
+    effects: Sequence[SkillEffect], trials: TrialSettings, tried: timedelta
+) -> SkillVerdict:
+    """Decide about a skill, `tried` for so long, by its effects: over all types of task first.
 
-    A decision is made when little worth can be lost by it (LOSS, MISSED, MISSED_ELSEWHERE): giving
-    the skill to all turns it fits (`helps`), to those of the types of task for which it helps
-    (`helps_some`), or to none (`harms`). Until then its turns are its experiment, at a cost that
-    the posterior keeps small. A skill without effect is let go only after `most_turns`
-    (`no_use_seen`): it costs nothing but its place.
+    A decision is made when little worth can be lost by it (LOSS, MISSED and MISSED_A_DAY,
+    MISSED_ELSEWHERE): giving the skill to all turns it fits (`helps`), to those of the types of
+    task for which it helps (`helps_some`), or to none (`harms`). Until then its turns are its
+    experiment, at a cost that the posterior keeps small. A skill without effect is let go only
+    after `most_turns` (`no_use_seen`): it costs nothing but its place.
     """
     if not effects or effects[0].turns < trials.least_turns:
         return SkillVerdict(TrialVerdict.KEEP, "too_little_data")
@@ -141,7 +148,9 @@ def skill_trial_verdict(effects: Sequence[SkillEffect], trials: TrialSettings) -
             return SkillVerdict(TrialVerdict.PROMOTE, "helps")
     elif good and whole.turns >= LONG and all(_is_needless(each) for each in others):
         return SkillVerdict(TrialVerdict.PROMOTE, "helps_some", good)
-    if whole.helps <= HARMS and not good and all(each.missed < MISSED for each in effects):
+    days = max(tried / timedelta(days=1), 1.0)
+    little = min(MISSED, MISSED_A_DAY * days / whole.turns)
+    if whole.helps <= HARMS and not good and all(each.missed < little for each in effects):
         return SkillVerdict(TrialVerdict.RETIRE, "harms")
     over = whole.turns >= trials.most_turns
     if over and not good and all(each.useful <= HOPELESS for each in effects):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -237,6 +238,7 @@ class _Table:
     runtime: Runtime
     agent_id: str
     mind: AgentState
+    at: datetime
     known: StoredEvidence
     decisions: Sequence[Adjustment]
     holdouts: SkillHoldouts | None
@@ -252,8 +254,9 @@ class _Table:
         decided = changes.page_of_adjustments(facts, agent_id, limit=MOST_CHANGES)
         page = facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)
         worded = text_times_of_skills(fact.read(AcquiredSkill) for fact in page)
-        known = load_current_learning_data(facts, agent_id, runtime.clock.now(), worded)
-        return cls(runtime, agent_id, mind, known, decided, load_skill_holdouts(facts, agent_id))
+        at, holdouts = runtime.clock.now(), load_skill_holdouts(facts, agent_id)
+        known = load_current_learning_data(facts, agent_id, at, worded)
+        return cls(runtime, agent_id, mind, at, known, decided, holdouts)
 
     def models(self, agent: Agent) -> Iterator[Experiment]:
         """Yield the trying of models, if any are tried or the owner has stopped that."""
@@ -312,7 +315,7 @@ class _Table:
         found = trial_effects_of_skill(self.posterior, self.known.evidence, skill.name)
         percent = withheld_percent(self.holdouts, skill.name, trials.skill_percent)
         shown = analytics_of_skill(skill, found, self.mind, trials, percent)
-        says, why, only = skill_trial_verdict(found, trials)
+        says, why, only = skill_trial_verdict(found, trials, self.at - skill.updated_at)
         return Experiment(
             subject=_experiment_address(subject),
             kind="skill",

@@ -175,7 +175,7 @@ def _verdict(
     """Return the verdict on a skill on trial; promotes it if trials are disabled."""
     trials, verdict = findings.trials, SkillVerdict(TrialVerdict.KEEP, "")
     if _is_news(skill, effects[0], trials):
-        verdict = skill_trial_verdict(effects, trials)
+        verdict = skill_trial_verdict(effects, trials, findings.at - skill.updated_at)
     is_free = place_learned_skill(skill, findings.mind, trials).status is SkillStatus.ACTIVE
     if verdict.word is TrialVerdict.KEEP and is_free:
         return SkillVerdict(TrialVerdict.PROMOTE, NO_TRIALS)
@@ -277,7 +277,7 @@ def _as_it_was(stored: AcquiredSkill | None, skill: AcquiredSkill) -> AcquiredSk
 def _review(findings: EvidenceSnapshot, skill: AcquiredSkill, twin: str) -> SkillReview:
     effects, trials = _effects(findings, skill.name), findings.trials
     effect = effects[0]
-    word, reason, _ = skill_trial_verdict(effects, trials)
+    word, reason, _ = skill_trial_verdict(effects, trials, findings.at - skill.updated_at)
     remark, other = Remark.KEEP, ""
     if twin:
         remark, reason, other = Remark.MERGE, "says_the_same", twin
