@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.conversation.client_tools import (
+from opencrab.domain.client_tools import (
     CLIENT_CALLS,
+    CLIENT_TOOLS,
     ClientCalls,
     ClientTool,
     ClientTools,
@@ -15,9 +16,9 @@ from opencrab.domain.conversation.client_tools import (
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import Conflict
-from opencrab.domain.turn.record import CLIENT_TOOLS, CallResult
+from opencrab.domain.turn.record import TURN_ACTIONS, CallResult
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.engine.conversation.client_results import accept_client_results
+from opencrab.engine.client_tools.results import accept_client_results
 from opencrab.engine.erasure.turns import TurnErasure
 from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Reply
@@ -59,10 +60,10 @@ def furnished(house: House) -> Turn:
     both = (("client__weather", {"place": "潮岬"}), ("client__weather", {"place": "reef🦀"}))
     replies = (Reply(calls=(*both, ("ring_bell", {}))), Reply(text="晴れです"))
     house.session(house.agent("crab", replies))
-    said = message("天気は?", "m1", None).replaced(metadata={CLIENT_TOOLS: "yes"})
+    said = message("天気は?", "m1", None).replaced(metadata={TURN_ACTIONS: "yes"})
     tools = new_fact("crab", CLIENT_TOOLS, said.turn_in("s", "crab"), ClientTools(tools=(TOOL,)))
     house.home.facts.commit(tools)
-    (turn,) = house.say("天気は?", metadata={CLIENT_TOOLS: "yes"})
+    (turn,) = house.say("天気は?", metadata={TURN_ACTIONS: "yes"})
     return turn
 
 

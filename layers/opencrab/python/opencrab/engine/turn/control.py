@@ -2,7 +2,7 @@
 
 from opencrab.domain.approvals.call_text import require_shown_approval
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.turn.record import CLIENT_GROUP, ApprovalDecision, ApprovalRequest
+from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.queueing import enqueue_turn
@@ -43,7 +43,7 @@ def decide_waiting_turn(
             f"turn {turn_id!r} is not waiting for an approval",
             cure="read the turn again: it may have been decided or stopped already",
         )
-    if asked[-1].name.startswith(f"{CLIENT_GROUP}__"):
+    if asked[-1].wants_result:
         raise Conflict(
             f"turn {turn_id!r} waits for its client, not for an approval",
             cure="cancel the turn if its client brings no result",

@@ -172,7 +172,8 @@ class Action:
     turn make this call unasked: it is written with the call and uses the policy up. `for_peers` is
     set for the few actions beyond speech and reading that turns of a peer may use, `owner_only` for
     those that only turns of the owner and the agent itself may; `origin` says where an action is
-    declared that is not of this package. Arguments and results are limited in bytes of JSON; larger
+    declared that is not of this package. Calls of one that is `outside` are run by somebody else,
+    while the turn waits. Arguments and results are limited in bytes of JSON; larger
     results go to a workspace file if `spills`, else the action limits its results itself.
     """
 
@@ -195,6 +196,7 @@ class Action:
     for_peers: bool = False
     owner_only: bool = False
     origin: str = ""
+    outside: bool = False
     argument_bytes: int = ARGUMENT_BYTES
     result_bytes: int = RESULT_BYTES
     spills: bool = True
