@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
@@ -38,6 +39,7 @@ from opencrab.engine.turn.call import (
     is_turn_call_awaiting_answer,
     resolve_turn_call_targets,
 )
+from opencrab.engine.turn.call_watch import ActionCallWatch
 from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn, turn_file_labels
 from opencrab.engine.turn.close import close_narrowed_turn, truncate_turn_message
 from opencrab.engine.turn.large_result import spill_large_turn_result
@@ -239,6 +241,8 @@ def _run(
     work: TurnWork, ready: ReadyCall, prepared: Mapping[str, Any], *, repeats: bool = False
 ) -> tuple[CallState, ActionResult]:
     context = context_of_turn_call(work, ready.call, prepared, ready.targets, repeats=repeats)
+    if ready.action.watched:
+        context = replace(context, watch=ActionCallWatch(work, ready.action.name))
     try:
         result = ready.action.run(ready.arguments, context)
     except Unavailable as error:

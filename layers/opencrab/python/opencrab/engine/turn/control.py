@@ -61,6 +61,18 @@ def decide_waiting_turn(
     return runtime.home.journal.header(turn_id)
 
 
+def is_turn_waiting_for_result(home: Home, turn: Turn) -> bool:
+    """Check whether a turn waits for the result of a call that somebody outside runs.
+
+    No decision of a person helps it on. Raises NotFound.
+    """
+    if turn.status is not TurnStatus.WAITING or turn.stop is not None:
+        return False
+    records = home.journal.load(turn.id).records
+    asked = [record for record in records if isinstance(record, ApprovalRequest)]
+    return bool(asked) and asked[-1].wants_result
+
+
 def _decide_in_journal(
     home: Home, turn_id: str, asked: ApprovalRequest, *, approved: bool, by: str
 ) -> Turn:
