@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
-from opencrab.adapters.sqlite_search.search import SqliteSearch
+from opencrab.adapters.sqlite_search.search import TOGETHER_SECONDS, SqliteSearch
 from opencrab.adapters.sqlite_search.vectors import (
     AT_ONCE,
     BATCH,
@@ -238,6 +238,26 @@ def test_agents_that_are_indexed_together_share_the_time_for_vectors() -> None:
         with closing(index_of(line(1, f"{agent}番目"))) as index:
             made.append(Vectors(meaning).vector_writer("a1", clock, until_ms)(index))
     assert made == [1, 1, *[0] * 6]
+
+
+def test_a_model_that_hangs_leaves_an_indexer_its_time_and_everybody_is_found_by_words(
+    lived: Machine,
+) -> None:
+    agents = [f"a{n}" for n in range(8)]
+    for agent in agents:
+        lived.life.meet(f"s-{agent}", agent)
+        lived.life.say(f"{agent} の犬", f"s-{agent}")
+    meaning = Fake(silent=True, clock=lived.clock)
+    search = lived.started(vectors=Vectors(meaning))
+    began = lived.clock.now()
+    feed = lived.home.feed
+    assert feed is not None
+    search.index_entries(feed.read(after=0, limit=10_000))
+    took = (lived.clock.now() - began).total_seconds()
+    assert TOGETHER_SECONDS <= took <= TOGETHER_SECONDS + CALL_SECONDS
+    assert len(meaning.asked) < len(agents)
+    for agent in agents:
+        assert lived.find("犬", agent, search), agent
 
 
 def test_what_is_forgotten_loses_its_vector_to_the_last_byte(tmp_path: Path) -> None:

@@ -216,3 +216,15 @@ def test_a_stop_ends_a_running_call_and_a_pause_lets_it_end_by_itself(
     assert not watch.is_stopped(), "it is not looked for at every look"
     watched.world.clock.advance(0.2)
     assert watch.is_stopped() is is_stopped
+
+
+def test_a_long_call_keeps_its_turn(watched: Watched) -> None:
+    watched.world.rules(step_lease_seconds=75)
+    work = watched.world.begun()
+    watch, clock = ActionCallWatch(work, "mcp__crab__dig"), watched.world.clock
+    for _ in range(120):
+        clock.advance(1)
+        assert not watch.is_stopped()
+        until = work.runtime.home.journal.header(work.turn.id).lease_until
+        assert until is not None
+        assert until > clock.now()

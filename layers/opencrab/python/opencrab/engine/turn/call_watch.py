@@ -173,7 +173,10 @@ class ActionCallWatch:
             return True
         stop = found.stop
         is_over = stop is not None and not (stop.pause or stop.is_takeover)
-        return is_over or found.frozen is not None or found.superseded
+        if is_over or found.frozen is not None or found.superseded:
+            return True
+        self._work.renew_lease()
+        return False
 
     def _show_due(self, now: float) -> None:
         if self._progress is None or now < self._next_show:
