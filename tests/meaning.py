@@ -49,6 +49,7 @@ class Fake:
     clock: FakeClock | None = None
     asked: list[tuple[str, ...]] = field(default_factory=list)
     queries: tuple[str, ...] = ()
+    refused: frozenset[str] = frozenset()
 
     def embed(
         self,
@@ -64,6 +65,8 @@ class Fake:
             self.clock.advance(at_most_seconds)
         self.asked.append(texts)
         self.queries += texts if query else ()
+        if self.refused & set(texts):
+            return TextVectors(self.name, ())
         return None if self.silent else TextVectors(self.name, tuple(map(vector, texts)))
 
 

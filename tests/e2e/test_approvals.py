@@ -24,6 +24,7 @@ from opencrab.engine.turn import control
 from opencrab.ports.turn.journal import Journal, TurnChange
 from tests.crash.outside import Reply
 from tests.e2e.house import House
+from tests.e2e.mortal import die_after
 
 OWNER = Decider(id="owner", is_owner=True)
 
@@ -69,6 +70,29 @@ def test_what_a_turn_has_asked_is_withdrawn_in_the_moment_in_which_it_ends(house
     assert (
         approvals.find_approval(house.runtime.home.facts, found.id).state is ApprovalState.WITHDRAWN
     )
+
+
+def ask_and_die(house: House) -> tuple[Turn, Approval]:
+    """A turn that waits for its approval, whose process died before its message was done."""
+    furnished(house)
+    live = die_after(house, "journal", "commit", 3)
+    (turn,) = house.say("鐘を鳴らして")
+    assert live(house.work)
+    assert house.turn(turn.id).status is TurnStatus.WAITING
+    (found,) = approvals.open_or_decided_approvals(house.runtime.home.facts, decided=False)
+    return turn, found
+
+
+def test_a_session_goes_on_though_a_process_died_as_its_turn_began_to_wait(house: House) -> None:
+    turn, found = ask_and_die(house)
+    (other,) = house.say("潮は?", "m2")
+    house.work()
+    # It has come as far: it waits for an approval of its own.
+    assert house.statuses((turn, other)) == [TurnStatus.WAITING] * 2
+    approvals.decide_approval(house.runtime, found.id, approved=True, who=OWNER)
+    house.work()
+    assert house.turn(turn.id).status is TurnStatus.COMPLETED
+    assert len(house.bell.rings) == 1
 
 
 class StopsBeforeWaiting:

@@ -1,13 +1,10 @@
 """A client's own tools in both homes: one wait, one result, whatever dies meanwhile."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
-
 import pytest
 
-from opencrab.domain.conversation.client_tools import (
+from opencrab.domain.client_tools import (
     CLIENT_CALLS,
+    CLIENT_TOOLS,
     ClientCalls,
     ClientTool,
     ClientTools,
@@ -15,43 +12,19 @@ from opencrab.domain.conversation.client_tools import (
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import Conflict
-from opencrab.domain.turn.record import CLIENT_TOOLS, CallResult
+from opencrab.domain.turn.record import TURN_ACTIONS, CallResult
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.engine.conversation.client_results import accept_client_results
+from opencrab.engine.client_tools.results import accept_client_results
 from opencrab.engine.erasure.turns import TurnErasure
 from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.e2e.house import House
+from tests.e2e.mortal import die_after
 
 IN_HOMES = DISTINCT_HOMES
 
 TOOL = ClientTool(name="weather", action="client__weather", parameters={"type": "object"})
-
-
-class ProcessDied(BaseException):
-    """The process ends, just after it has written something."""
-
-
-class Mortal:
-    """A store in whose nth call of a method the process dies, after the call was made."""
-
-    def __init__(self, store: Any, method: str, dies_in: int) -> None:
-        self._store, self._method, self._left = store, method, dies_in
-
-    def __getattr__(self, name: str) -> Any:
-        inner = getattr(self._store, name)
-        if name != self._method:
-            return inner
-
-        def call(*arguments: Any, **named: Any) -> Any:
-            made = inner(*arguments, **named)
-            self._left -= 1
-            if self._left == 0:
-                raise ProcessDied
-            return made
-
-        return call
 
 
 def furnished(house: House) -> Turn:
@@ -59,25 +32,11 @@ def furnished(house: House) -> Turn:
     both = (("client__weather", {"place": "潮岬"}), ("client__weather", {"place": "reef🦀"}))
     replies = (Reply(calls=(*both, ("ring_bell", {}))), Reply(text="晴れです"))
     house.session(house.agent("crab", replies))
-    said = message("天気は?", "m1", None).replaced(metadata={CLIENT_TOOLS: "yes"})
+    said = message("天気は?", "m1", None).replaced(metadata={TURN_ACTIONS: "yes"})
     tools = new_fact("crab", CLIENT_TOOLS, said.turn_in("s", "crab"), ClientTools(tools=(TOOL,)))
     house.home.facts.commit(tools)
-    (turn,) = house.say("天気は?", metadata={CLIENT_TOOLS: "yes"})
+    (turn,) = house.say("天気は?", metadata={TURN_ACTIONS: "yes"})
     return turn
-
-
-def living(house: House, act: Callable[[], object], *, seconds: float = 400) -> bool:
-    """Do something; if the process dies of it, let another one go on. True if it died."""
-    try:
-        act()
-    except ProcessDied:
-        house.runtime = replace(house.runtime, home=SAFE[id(house)])
-        house.later(seconds)
-        return True
-    return False
-
-
-SAFE: dict[int, Any] = {}
 
 
 def asked(house: House, turn: Turn) -> ClientCalls:
@@ -148,20 +107,18 @@ def test_without_results_it_ends_when_the_time_is_over(house: House) -> None:
 @pytest.mark.parametrize("dies_in", range(1, 8))
 def test_a_death_after_any_write_loses_nothing_and_asks_once(house: House, dies_in: int) -> None:
     turn = furnished(house)
-    SAFE[id(house)] = safe = house.runtime.home
-    journal: Any = Mortal(safe.journal, "commit", dies_in)
-    house.runtime = replace(house.runtime, home=replace(safe, journal=journal))
-    died = living(house, house.work)
+    live = die_after(house, "journal", "commit", dies_in)
+    died = live(house.work)
     waits = asked(house, turn)
 
     def bring_and_work() -> None:
         answer(house, turn, waits.n)
         house.work()
 
-    died |= living(house, bring_and_work)
+    died |= live(bring_and_work)
     assert died or dies_in > 4
-    # The message of a process that died while its turn waited blocks its session for that long.
-    house.later(house.runtime.rules.visibility_seconds)
+    # If a process has died while its turn waited, the next sweep frees the turn's session.
+    house.later(house.runtime.rules.step_lease_seconds)
     # A bell that may have rung is not rung again.
     ended(house, turn, rings=(0, 1))
 
@@ -173,11 +130,8 @@ def test_a_death_while_results_are_taken_is_made_good_by_the_sweep(
     turn = furnished(house)
     house.work()
     waits = asked(house, turn)
-    SAFE[id(house)] = safe = house.runtime.home
-    name = "journal" if method == "decide" else "due"
-    mortal: Any = Mortal(getattr(safe, name), method, 1)
-    house.runtime = replace(house.runtime, home=replace(safe, **{name: mortal}))
-    assert living(house, lambda: answer(house, turn, waits.n), seconds=400)
+    live = die_after(house, "journal" if method == "decide" else "due", method, 1)
+    assert live(lambda: answer(house, turn, waits.n))
     house.work()
     ended(house, turn)
     assert answer(house, turn, waits.n).results == ("21度🌊", "\x00")

@@ -3,13 +3,20 @@
 import json
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from opencrab.adapters.mcp.connections import McpConnections
+from opencrab.adapters.mcp.http import HttpConnection
+from opencrab.adapters.mcp.stdio import StdioConnection
+from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+from opencrab.domain.mcp.server import McpServer
+from opencrab.ports.mcp import McpUnavailable
 from tests.conftest import ROOT
 from tests.running import Server, free_port, server
 
@@ -147,3 +154,51 @@ def test_a_server_over_streamable_http_works_for_an_agent(tmp_path: Path) -> Non
     assert "The sum of 2 and 40 is 42." in summed
     assert '"temperature"' in structured
     assert "[image, image/png," in picture
+
+
+class Watch:
+    """Watches a call, and stops its turn once `most` signs of progress were shown."""
+
+    def __init__(self, most: int = 1_000) -> None:
+        self.shown: list[tuple[float, float | None, str]] = []
+        self.most = most
+
+    def show(self, done: float, total: float | None, text: str) -> None:
+        self.shown.append((done, total, text))
+
+    def is_stopped(self) -> bool:
+        return len(self.shown) >= self.most
+
+
+@contextmanager
+def everything_over(way: str) -> Iterator[McpServer]:
+    """The official server of all features, as it is configured in one of two ways."""
+    if way == "stdio":
+        given = {"command": shutil.which("node") or "", "args": (program("everything"), "stdio")}
+        yield McpServer(name="every", timeout_seconds=20, **given)  # type: ignore[arg-type]
+        return
+    with everything(free_port()) as url:
+        yield McpServer(name="every", url=url, timeout_seconds=20)
+
+
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_a_long_call_tells_its_progress_and_is_cancelled_with_its_turn(way: str) -> None:
+    def connect(server: McpServer) -> HttpConnection | StdioConnection:
+        if server.url:
+            return HttpConnection(server, TimedBackend())
+        return StdioConnection(server, {"PATH": str(Path(shutil.which("node") or "").parent)})
+
+    tool = "trigger-long-running-operation"
+    with everything_over(way) as server, closing(McpConnections(connect)) as client:
+        pinned = {each.name: each.fingerprint for each in client.tools(server)}[tool]
+        watch, stopped = Watch(), Watch(most=1)
+        told = client.call(server, tool, pinned, {"duration": 2, "steps": 4}, watch=watch)
+        assert "completed" in told.text
+        assert watch.shown[-1][:2] == (4.0, 4.0)
+        assert len(watch.shown) >= 3
+        began = time.monotonic()
+        with pytest.raises(McpUnavailable, match="cancelled"):
+            client.call(server, tool, pinned, {"duration": 15, "steps": 30}, watch=stopped)
+        assert time.monotonic() - began < 10
+        # The server is still there for others.
+        assert client.call(server, tool, pinned, {"duration": 1, "steps": 1}).text

@@ -157,14 +157,14 @@ MUTANTS = (
     ),
     Mutant(
         id="act-waits-and-goes-on",
-        module="opencrab.engine.turn.call",
+        module="opencrab.engine.turn.waiting",
         old="for other in (other for other in later if other.id not in step.results):",
         new="for other in later[:0]:",
         fault="calls after one that waits for approval run once that is decided",
     ),
     Mutant(
         id="act-wait-despite-stop",
-        module="opencrab.engine.turn.call",
+        module="opencrab.engine.turn.waiting",
         old="work.save(waiting, unless_stopped=True, progress=True)",
         new="work.save(waiting, progress=True)",
         fault="a turn that is cancelled while it goes back to waiting never ends",

@@ -99,12 +99,15 @@ def budget_fields() -> dict[str, str]:
     return fields | {name: name for name in sorted(literal)}
 
 
+_ENDS = ("close_turn(", "OutsideAnswer(")
+
+
 @cache
 def notices() -> dict[str, set[str]]:
     """What is said when a turn ends without an answer: phrases, with the statuses it gets."""
     found = dict[str, set[str]]()
     for module in modules():
-        functions = module.functions if "close_turn(" in module.text else ()
+        functions = module.functions if any(name in module.text for name in _ENDS) else ()
         for phrase, status in (each for function in functions for each in _notices(function)):
             found.setdefault(phrase, set()).add(status)
     return found
@@ -191,6 +194,9 @@ def _notices(function: ast.AST) -> Iterator[tuple[str, str]]:
         names = kept if isinstance(given, ast.Name) else _phrases_in(given or ast.Pass())
         status = ast.unparse(call.args[1]).removeprefix("TurnStatus.").lower()
         yield from ((name, status) for name in names)
+    # A turn whose wait for somebody outside is in vain stops with the notice that it is given.
+    for answer in _calls(function, "OutsideAnswer"):
+        yield from ((name, "stopped") for name in _phrases_in(answer))
 
 
 def _phrases_in(value: ast.AST) -> list[str]:

@@ -18,7 +18,7 @@ from opencrab.gateways.rest.conversation.lines import LineView
 from opencrab.gateways.rest.goals.task_views import TaskView
 from opencrab.gateways.rest.http.problem import Problem
 from opencrab.gateways.websocket import dispatch, requests
-from opencrab.ports.conversation.answers import AnswerPart
+from opencrab.ports.conversation.answers import AnswerPart, CallProgress
 from tests.architecture.source import Module, modules
 from tests.docs.reference.section import Section, text_of
 
@@ -91,6 +91,7 @@ def sent_fields() -> dict[str, Iterable[str]]:
         "line": LineView.model_fields,
         "turn": _dictionary(server_sent_events.__name__, "told"),
         "answer": _dictionary(server_sent_events.__name__, "said"),
+        "call_progress": _dictionary(server_sent_events.__name__, "moved"),
         "progress": TaskView.model_fields,
         "problem": Problem.model_fields,
     }
@@ -151,6 +152,8 @@ def _samples() -> Iterator[Event]:
         yield from live_events.live_session_events_of_turn(_moved(status))
     yield live_events.session_event_for_gap("s", 1, 9, _AT)
     answers = answer_events.AnswerEvents()
+    progress = CallProgress("mcp__crab__dig", 1, 4, "digging")
+    yield from answers.of_part(AnswerPart("s", "a", "t", 0, progress=progress), _AT)
     yield from answers.of_part(AnswerPart("s", "a", "t", 1, "Hello"), _AT)
     yield from answers.of_turn("t", _AT)
 

@@ -11,7 +11,7 @@ import pytest
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.domain.access.authority import Scope
-from opencrab.domain.conversation.client_tools import CLIENT_CALLS
+from opencrab.domain.client_tools import CLIENT_CALLS
 from opencrab.domain.turn.due_item import CLIENT_WAIT_ITEM
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.autonomy.due_items import admit_or_drop_due_item

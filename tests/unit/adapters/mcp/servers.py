@@ -57,6 +57,9 @@ def tools(mode: str, book: Path) -> list[Message]:
 def answers(mode: str, book: Path, message: Message) -> Iterator[str]:
     """What the server says to one message, line by line."""
     method, number = message.get("method"), message.get("id")
+    if method == "notifications/cancelled":
+        with book.with_suffix(".cancelled").open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(message['params'])}\n")
     if number is None:
         return
     if method == "initialize":
@@ -80,6 +83,10 @@ def _called(mode: str, number: Any, params: Message) -> Iterator[str]:
         Event().wait()
     if mode == "crash":
         sys.exit(3)
+    if mode in {"progress", "stuck"}:
+        yield from _progress(params["_meta"]["progressToken"])
+    if mode == "stuck":
+        return
     if mode in _SAID:
         yield from _SAID[mode](number)
     elif params["name"] == "fail":
@@ -91,6 +98,26 @@ def _called(mode: str, number: Any, params: Message) -> Iterator[str]:
     else:
         given = params["arguments"]
         yield _text(number, f"合計 {given['a'] + given['b']}")
+
+
+def _progress(token: Any) -> Iterator[str]:
+    """What a server may say of its progress, the last of which makes sense."""
+    for params in (
+        {"progressToken": "another", "progress": 99, "message": "of another call"},
+        {"progressToken": token, "progress": True},
+        {"progressToken": token, "progress": 10**400},
+        {"progressToken": token, "message": "no number"},
+        None,
+        {"progressToken": token, "progress": 1, "total": 4},
+    ):
+        yield _line({"method": "notifications/progress", "params": params})
+    said = {
+        "progressToken": token,
+        "progress": 2.5,
+        "total": 4,
+        "message": "潮\n🦀\u202eHALF\x00" * 90,
+    }
+    yield _line({"method": "notifications/progress", "params": said}).replace("HALF", r"\ud83e")
 
 
 _SAID: dict[str, Callable[[Any], tuple[str, ...]]] = {

@@ -19,7 +19,9 @@ class Slow:
         self._all_end = all_end
         self.ended = False
 
-    def request(self, method: str, _params: Mapping[str, Any], _deadline: float) -> dict[str, Any]:
+    def request(
+        self, method: str, _params: Mapping[str, Any], _deadline: float, running: object = None
+    ) -> dict[str, Any]:
         return {"tools": []} if method == "tools/list" else {"protocolVersion": PROTOCOL}
 
     def notify(self, method: str, deadline: float) -> None:

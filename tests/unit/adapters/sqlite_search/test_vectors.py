@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.search import SqliteSearch
-from opencrab.adapters.sqlite_search.vectors import AT_ONCE, BATCH, Vectors
+from opencrab.adapters.sqlite_search.vectors import (
+    AT_ONCE,
+    BATCH,
+    Vectors,
+)
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import RowKind, SearchClearance, SearchRow

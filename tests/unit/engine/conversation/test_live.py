@@ -16,7 +16,7 @@ from opencrab.engine.conversation.live import (
     WatchTarget,
     visible_conversation_line_kinds,
 )
-from opencrab.ports.conversation.answers import AnswerPart
+from opencrab.ports.conversation.answers import AnswerPart, CallProgress
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
 from tests.unit.engine.known_world import World
 
@@ -242,3 +242,32 @@ def test_words_are_not_told_to_who_asked_for_other_kinds_of_lines(world: World) 
     assert not hub.is_watched("s1", "mika")
     _say(hub, "secret")
     assert list(following.new_events()) == []
+
+
+@pytest.mark.parametrize(
+    ("visible", "is_told"),
+    [
+        (VisibleKinds(kinds=frozenset({LineKind.ACTION, LineKind.SPEECH}), private=True), True),
+        (VisibleKinds(kinds=frozenset({LineKind.ACTION, LineKind.SPEECH})), False),
+        (VisibleKinds(kinds=frozenset({LineKind.SPEECH}), private=True), False),
+        (VisibleKinds(), False),
+    ],
+)
+@pytest.mark.parametrize("watched", [S1, MIKA])
+def test_how_far_a_call_has_come_is_told_to_owners_who_ask_for_calls(
+    world: World, visible: VisibleKinds, watched: WatchTarget, *, is_told: bool
+) -> None:
+    hub = AnswerHub()
+    world.runtime = replace(world.runtime, answers=hub)
+    following = follow(world)
+    following.begin(watched, visible, None)
+    for done in (1, 2):
+        progress = CallProgress("mcp__crab__dig", done, None, "掘る🦀")
+        hub.publish(AnswerPart("s1", "mika", "t1", 0, progress=progress))
+    told = [event["value"] for event in following.new_events() if event["type"] == "CUSTOM"]
+    newest = {"toolCallName": "mcp__crab__dig", "progress": 2, "text": "掘る🦀"}
+    assert told == ([newest] if is_told else [])
+    # Whoever comes later is not told of what is over.
+    later = follow(world)
+    later.begin(watched, visible, None)
+    assert list(later.new_events()) == []

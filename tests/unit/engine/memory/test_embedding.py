@@ -19,6 +19,7 @@ from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.insight.costs import turn_cost_for_insight
 from opencrab.engine.memory.embedding import (
     PAUSE_MS,
+    REFUSALS,
     EmbeddingModels,
     MeteredEmbedder,
     memory_embedding_reservation,
@@ -214,6 +215,30 @@ def test_after_a_failure_nobody_waits_again_for_a_while(
         assert at.vendor.received == 1
         at.house.clock.advance(PAUSE_MS / 1_000)
         assert at.buy() is not None
+
+
+@pytest.mark.parametrize("fault", [Fault.BAD_REQUEST, Fault.TOO_LONG, Fault.BLOCKED])
+def test_a_refused_text_is_told_and_silences_nobody(fault: Fault, tmp_path: Path) -> None:
+    buyer = Buyer(tmp_path)
+    buyer.vendor.fails = [unanswered(fault)]
+    refused = buyer.embedder.embed("mika", TEXTS, at_most_seconds=5)
+    assert refused is not None
+    assert refused.vectors == ()
+    found = buyer.embedder.embed("mika", TEXTS[:1], at_most_seconds=5)
+    assert found is not None
+    assert (found.model, len(found.vectors)) == (refused.model, 1)
+
+
+def test_a_model_that_refuses_all_texts_is_left_alone_for_a_while(tmp_path: Path) -> None:
+    buyer = Buyer(tmp_path)
+    buyer.vendor.fails = [unanswered(Fault.BAD_REQUEST) for _ in range(REFUSALS + 1)]
+    found = [buyer.embedder.embed("mika", TEXTS, at_most_seconds=5) for _ in range(REFUSALS + 3)]
+    assert found[REFUSALS - 1 :] == [None] * 4
+    assert None not in found[: REFUSALS - 1]
+    assert buyer.vendor.received == REFUSALS
+    # A refused question has words alone to answer it.
+    buyer.house.clock.advance(PAUSE_MS / 1_000)
+    assert buyer.embedder.embed("mika", TEXTS[:1], query=True, at_most_seconds=5) is None
 
 
 @pytest.mark.parametrize("query", [False, True])

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.domain.turn.turn import Stop
-from opencrab.engine.turn.call_watch import CallWatch
-from opencrab.ports.conversation.answers import AnswerPart, NoWatchers, Wants
+from opencrab.engine.turn.call_watch import PROGRESS_MS, ActionCallWatch, CallWatch
+from opencrab.ports.conversation.answers import AnswerPart, CallProgress, NoWatchers, Wants
 from tests.unit.engine.known_world import NOW, World, opened
 
 
@@ -177,3 +178,53 @@ def test_a_running_call_renews_the_lease_of_its_turn_now_and_then(watched: Watch
     clock.advance(60)
     assert watch.is_stopped()
     assert journal.header(turn.id).lease_until == last
+
+
+def test_a_flood_of_progress_is_shown_twice_a_second_and_its_newest_at_the_end(
+    watched: Watched,
+) -> None:
+    watched.world.rules(stop_check_ms=100)
+    watch = ActionCallWatch(watched.world.begun(), "mcp__crab__dig")
+    for n in range(10_000):
+        watch.show(n, None, f"潮{n}")
+        watched.world.clock.advance(0.000_1)
+    watched.world.clock.advance(PROGRESS_MS / 1_000)
+    assert not watch.is_stopped()
+    shown = [part.progress for part in watched.feed.parts]
+    assert 2 <= len(shown) <= 4
+    assert shown[-1] == CallProgress("mcp__crab__dig", 9_999, None, "潮9999")
+    assert not any(part.text for part in watched.feed.parts)
+
+
+@pytest.mark.parametrize(
+    ("stop", "is_stopped"),
+    [
+        (Stop(by="owner", at=NOW), True),
+        (Stop(by="owner", at=NOW, pause=True), False),
+        (Stop.for_next_message(Interrupt.AFTER_STEP, NOW), False),
+        (Stop.for_next_message(Interrupt.AT_ONCE, NOW), False),
+    ],
+)
+def test_a_stop_ends_a_running_call_and_a_pause_lets_it_end_by_itself(
+    watched: Watched, stop: Stop, *, is_stopped: bool
+) -> None:
+    watched.world.rules(stop_check_ms=100)
+    work = watched.world.begun()
+    watch = ActionCallWatch(work, "mcp__crab__dig")
+    assert not watch.is_stopped()
+    work.runtime.home.journal.stop(work.turn.id, stop)
+    assert not watch.is_stopped(), "it is not looked for at every look"
+    watched.world.clock.advance(0.2)
+    assert watch.is_stopped() is is_stopped
+
+
+def test_a_long_call_keeps_its_turn(watched: Watched) -> None:
+    watched.world.rules(step_lease_seconds=75)
+    work = watched.world.begun()
+    watch, clock = ActionCallWatch(work, "mcp__crab__dig"), watched.world.clock
+    for _ in range(120):
+        clock.advance(1)
+        assert not watch.is_stopped()
+        until = work.runtime.home.journal.header(work.turn.id).lease_until
+        assert until is not None
+        assert until > clock.now()

@@ -163,6 +163,7 @@ class McpRegistry(Registry):
             },
             touches=_excerpt,
             offered=offered,
+            watched=not (server.a2a or server.openapi),
         )
 
 
@@ -184,7 +185,12 @@ def _call(
     if server.a2a and hops >= MOST_A2A_HOPS:
         return ActionResult.failure(f"the words of this turn have passed through {hops} agents")
     try:
-        answer = client.call(server, tool.name, tool.fingerprint, given, key=context.key, hops=hops)
+        answer = client.call(
+            *(server, tool.name, tool.fingerprint, given),
+            key=context.key,
+            hops=hops,
+            watch=context.watch,
+        )
     except McpUnavailable as error:
         if error.sent and tool.effect is Effect.ONCE:
             # The engine records that nobody knows whether it was done.

@@ -80,7 +80,7 @@ class AnswerHub:
         with self._lock:
             if part.ended:
                 self._running.pop(call, None)
-            else:
+            elif part.progress is None:
                 self._running[call] = _join_answer_parts(self._running.get(call), part)
             boxes = [box for box in self._boxes if box.wants(part.session_id, part.agent_id)]
         # Each gets it; who has not taken the last part yet was woken for that.
@@ -91,7 +91,7 @@ class AnswerHub:
 
 def _join_answer_parts(before: AnswerPart | None, part: AnswerPart) -> AnswerPart:
     """Return one part that says what two in a row said."""
-    if before is None or part.starts_over:
+    if before is None or part.starts_over or part.progress is not None:
         return part
     text = before.text + part.text
     return replace(before, text=text, ended=part.ended, withdrawn=part.withdrawn)

@@ -28,11 +28,13 @@ DORMANT: Final = TurnTrait.DORMANT
 LONG: Final = TurnTrait.LONG
 OWN_LIFE: Final = TurnTrait.OWN_LIFE
 REPORTED: Final = TurnTrait.REPORTED
+OUTSIDE: Final = TurnTrait.OUTSIDE
 
 
 CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     (lazily("goals.after_turn", "GoalConsequence"), {BUSY, TASK, CALLS}),
     (lazily("approvals.consequence", "ApprovalConsequence"), {APPROVAL}),
+    (lazily("client_tools.calls", "ClientToolConsequence"), {OUTSIDE}),
     (lazily("discussion.turn_taking", "DiscussionConsequence"), {SHARED}),
     (
         lazily("discussion.outcome_turn", "OutcomeConsequence"),

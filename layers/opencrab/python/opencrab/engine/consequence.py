@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from enum import Enum, auto
 from importlib import import_module
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Message
@@ -19,10 +19,14 @@ from opencrab.domain.conversation.session import Session, SessionChange
 from opencrab.domain.document import Document
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.money.budget import BudgetDraw, Limits
+from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.domain.turn.record import ModelResult, Record
+from opencrab.domain.turn.record import ActionCall, ApprovalRequest, ModelResult, Record
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.models.model import ChatRequest, ModelInfo
+
+if TYPE_CHECKING:
+    from opencrab.ports.turn.action import Action
 
 R_contra = TypeVar("R_contra", contravariant=True)
 Job_co = TypeVar("Job_co", covariant=True)
@@ -67,6 +71,9 @@ class TurnTrait(Enum):
 
     REPORTED = auto()
     """Somebody outside is told of what its agent does."""
+
+    OUTSIDE = auto()
+    """It has actions of its own, whose calls somebody outside runs while it waits."""
 
 
 EVERY_TRAIT = frozenset(TurnTrait)
@@ -120,6 +127,17 @@ class FollowUp:
     optional_fact: Document | None = None
 
 
+@dataclass(frozen=True)
+class OutsideAnswer:
+    """What has come of a call that somebody outside was asked to run; no result while it waits.
+
+    With a `notice`, which people read, none will come any more: the result says so, the turn ends.
+    """
+
+    result: ActionResult | None = None
+    notice: str = ""
+
+
 class TurnConsequence(Generic[R_contra, W_contra]):
     """The hooks of one capability; each does nothing unless it is overridden."""
 
@@ -130,6 +148,10 @@ class TurnConsequence(Generic[R_contra, W_contra]):
 
         `profiles` are those of the agents that answer, as they were read for the message.
         """
+
+    def turn_actions(self, runtime: R_contra, turn: Turn) -> "tuple[Action, ...]":  # noqa: ARG002
+        """Return the actions that only this turn has."""
+        return ()
 
     def on_begin(self, work: W_contra) -> None:
         """React to a worker claiming the turn, before any of its steps runs."""
@@ -146,6 +168,17 @@ class TurnConsequence(Generic[R_contra, W_contra]):
 
     def on_wait(self, work: W_contra, asked: Document) -> None:
         """React to an open approval before it is written and the turn waits; may be repeated."""
+
+    def on_ask_outside(
+        self, work: W_contra, asked: ApprovalRequest, calls: Sequence[ActionCall]
+    ) -> FollowUp | None:
+        """Return what is written as the turn begins to wait for a call; None if it is not yours.
+
+        `asked` is the record, of the first of these calls; the others could be run with it.
+        """
+
+    def outside_answer(self, work: W_contra, call: ActionCall) -> OutsideAnswer | None:
+        """Return what has come of a call that is run outside; None if nobody was asked for it."""
 
     def may_write_on_close(self, work: W_contra) -> bool:  # noqa: ARG002 - the hook's
         """Check whether the end may write so much that tool results must be saved before it."""
@@ -171,10 +204,13 @@ class TurnHooks:
     """The overridden hooks of the consequences that concern a turn, in order of registration."""
 
     on_message: tuple[Hook, ...]
+    turn_actions: tuple[Hook, ...]
     on_begin: tuple[Hook, ...]
     try_resume: tuple[Hook, ...]
     on_save: tuple[Hook, ...]
     on_wait: tuple[Hook, ...]
+    on_ask_outside: tuple[Hook, ...]
+    outside_answer: tuple[Hook, ...]
     may_write_on_close: tuple[Hook, ...]
     on_close: tuple[Hook, ...]
     after_close: tuple[Hook, ...]

@@ -11,6 +11,9 @@ from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 BACKOFF_SECONDS = 2
 BACKOFF_LIMIT = timedelta(minutes=5)
 
+_LOOKED_FOR = timedelta(minutes=3)
+"""Some sweeps: one of them may fail."""
+
 _PATIENCE = timedelta(minutes=10)
 """How long nobody looks again after a turn that was freed, and waits in its queue."""
 
@@ -33,14 +36,26 @@ def queue_for_turn(home: Home, turn: Turn) -> Queue:
 def free_lapsed_turn(home: Home, turn: Turn, now: datetime) -> str:
     """Let others run a turn whose lease has ended: "freed", "requeued", or "" if it goes on.
 
-    Its message returns to its queue; if that is gone, or never came there, it is queued again.
+    Its message returns to its queue; if that is gone, or never came there, it is queued again. A
+    queued one has such a message if its worker died as it began to wait for what has come since.
     """
     if not home.journal.extend(turn, now + _PATIENCE):
         return ""
-    if turn.status is TurnStatus.RUNNING and _redeliver_turn(home, turn):
+    if _redeliver_turn(home, turn):
         return "freed"
     enqueue_turn(home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
     return "requeued"
+
+
+def free_session_of_waiting_turn(home: Home, turn: Turn, now: datetime) -> None:
+    """Let the session of a waiting turn go on, if its worker died before its message was done.
+
+    The message, with which nothing is to be done, would hold up those behind it for as long as it
+    is invisible. It is looked for in the minutes after the lease's end, when no worker has it.
+    """
+    waits, until = turn.status is TurnStatus.WAITING, turn.lease_until
+    if waits and until is not None and until <= now < until + _LOOKED_FOR:
+        _redeliver_turn(home, turn)
 
 
 def _redeliver_turn(home: Home, turn: Turn) -> bool:

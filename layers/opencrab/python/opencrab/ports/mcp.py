@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.mcp.server import McpServer
 from opencrab.domain.mcp.tool import McpTool
+from opencrab.ports.conversation.answers import CallProgressWatch
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,13 @@ class McpClient(Protocol):
         *,
         key: str = "",
         hops: int = 0,
+        watch: CallProgressWatch | None = None,
     ) -> McpAnswer:
         """Call a tool, if the server still describes it as when it had this fingerprint.
 
         An agent elsewhere is told `key`, which is the same if a call is made again, and the number
-        of agents that a message has passed through.
+        of agents that a message has passed through. With `watch` the server is asked for its
+        progress, and told to cancel the call if the turn was stopped; neither changes the deadline.
 
         Raises Refused, with nothing sent, for a tool that changed or is gone, and McpUnavailable.
         """

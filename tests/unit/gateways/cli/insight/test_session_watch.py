@@ -16,7 +16,9 @@ from opencrab.engine.conversation.live_events import (
     events_of_session_line,
     live_session_events_of_turn,
     session_event_for_gap,
+    session_event_for_progress,
 )
+from opencrab.ports.conversation.answers import AnswerPart, CallProgress
 from tests.contract.example import NOW, turn
 from tests.unit.gateways.cli.insight.test_live_panes import PANES
 from tests.unit.gateways.cli.server import Program, Server, ok, page
@@ -50,6 +52,12 @@ def stream(*told: tuple[Event, ...]) -> httpx.Response:
             blocks.append(f"{name}data: {json.dumps(event, ensure_ascii=False)}\n\n")
     headers = {"Content-Type": "text/event-stream"}
     return httpx.Response(200, headers=headers, content="".join(blocks).encode())
+
+
+def progress(done: float, total: float | None, text: str) -> Event:
+    """How far a call has come."""
+    said = CallProgress("mcp__crab__dig", done, total, text)
+    return session_event_for_progress(AnswerPart("s1", "ada", "t1", 0, progress=said), NOW)
 
 
 class Leaving:
@@ -183,6 +191,8 @@ def test_a_long_line_is_shown_when_all_of_it_has_come(program: Program, server: 
             ("予算切れ",),
         ),
         (lambda: (session_event_for_gap("s1", 3, 90, NOW),), ("between 3 and 90",)),
+        (lambda: (progress(2, 4, "掘る🦀"),), ("progress of mcp__crab__dig: 2/4 掘る🦀",)),
+        (lambda: (progress(2.5, None, ""),), ("progress of mcp__crab__dig: 2.5",)),
     ],
 )
 def test_everything_that_happens_has_its_look(

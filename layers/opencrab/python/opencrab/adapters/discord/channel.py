@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import Any
 
 from opencrab.adapters.discord.rendering import WORDS, discord_message_of_task_panel
-from opencrab.domain.approvals.call_text import hash_shown_in_approval
+from opencrab.domain.approvals.buttons import buttons_below_approval
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import (
@@ -268,13 +268,13 @@ def _rows(utterance: Utterance, reply: InteractionReply | None) -> list[dict[str
     A question can be approved beside it only if it shows the whole call; else it can be opened.
     """
     if utterance.approval is not None:
-        name = f"oc:ap:{utterance.approval}"
-        shown = hash_shown_in_approval(utterance.text)
+        is_whole = _units(utterance.text) <= LIMIT
+        found = buttons_below_approval(utterance.approval, utterance.text, is_whole=is_whole)
         buttons = [
-            _button(_localized_text("approve", reply, " / "), f"{name}:y:{shown}", _GREEN)
-            if shown and _units(utterance.text) <= LIMIT
-            else _button(_localized_text("open", reply, " / "), f"{name}:s", _PLAIN),
-            _button(_localized_text("reject", reply, " / "), f"{name}:n", _RED),
+            _button(_localized_text("approve", reply, " / "), found.approve, _GREEN)
+            if found.approve
+            else _button(_localized_text("open", reply, " / "), found.show, _PLAIN),
+            _button(_localized_text("reject", reply, " / "), found.reject, _RED),
         ]
     elif utterance.closes and utterance.channel.awaited and reply is not None:
         name = f"oc:fb:{utterance.turn_id}"

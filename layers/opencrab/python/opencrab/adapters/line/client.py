@@ -7,11 +7,11 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 import httpx
 
-from opencrab import __version__
+from opencrab.adapters.chat.request import SECONDS, USER_AGENT, ChatTokens
 from opencrab.adapters.line.answers import (
     is_line_reply_refused,
     line_error,
@@ -19,23 +19,9 @@ from opencrab.adapters.line.answers import (
 )
 from opencrab.adapters.line.rendering import Payload
 
-USER_AGENT = f"opencrab/{__version__}"
-SECONDS = 10.0
-"""How long one request may take."""
-
 _UNAUTHORIZED, _CONFLICT = 401, 409
 _SUCCESSES = range(200, 300)
 _RETRY_KEY = "x-line-retry-key"
-
-
-class LineTokens(Protocol):
-    """The source of the channel access token."""
-
-    def token(self) -> str:
-        """Return the token; raises Refused without one, NeverSent if it cannot be read now."""
-
-    def forget(self) -> None:
-        """Drop a cached token, so that the next call reads the store again."""
 
 
 class LineClient:
@@ -49,7 +35,7 @@ class LineClient:
     """
 
     def __init__(
-        self, connect: Callable[[], httpx.BaseTransport], api: str, tokens: LineTokens
+        self, connect: Callable[[], httpx.BaseTransport], api: str, tokens: ChatTokens
     ) -> None:
         self._connect = connect
         self._api = api

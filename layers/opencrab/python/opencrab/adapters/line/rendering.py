@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from opencrab.domain.approvals.call_text import hash_shown_in_approval
+from opencrab.domain.approvals.buttons import buttons_below_approval
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.text.message_split import split_text_to_limit
 from opencrab.domain.text.plain_markdown import plain_text_of_markdown
@@ -47,16 +47,13 @@ def _text_messages(texts: tuple[str, ...]) -> Iterator[Payload]:
 
 
 def _approval_buttons(utterance: Utterance, before: int) -> Payload:
-    """Return the buttons of an approval: to approve it only if the whole call stands above them.
-
-    The hash in the button is that of the call that is shown.
-    """
-    name = f"oc:ap:{utterance.approval}"
-    shown = hash_shown_in_approval(utterance.text)
-    reject = _button("reject", f"{name}:n")
-    if shown and before < MESSAGES:
+    """Return the buttons of an approval, below so many messages with its text."""
+    is_whole = before < MESSAGES
+    found = buttons_below_approval(utterance.approval or "", utterance.text, is_whole=is_whole)
+    reject = _button("reject", found.reject)
+    if found.approve:
         question = _in_all_languages("question", "\n")
-        actions = [_button("approve", f"{name}:y:{shown}"), reject]
+        actions = [_button("approve", found.approve), reject]
         template = {"type": "confirm", "text": question, "actions": actions}
     else:
         question = _in_all_languages("elsewhere", "\n")

@@ -17,6 +17,7 @@ import httpx
 
 from opencrab.adapters.mcp.exchange import McpHttpExchange
 from opencrab.adapters.mcp.messages import mcp_message, parse_mcp_message
+from opencrab.adapters.mcp.running_call import RunningCall
 from opencrab.domain.a2a.protocol import (
     A2A_BINDING,
     A2A_CARD_PATH,
@@ -75,7 +76,13 @@ class A2aConnection:
         self._wait = wait or Event().wait
         self._url = ""
 
-    def request(self, method: str, params: Mapping[str, Any], deadline: float) -> dict[str, Any]:
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        deadline: float,
+        running: RunningCall | None = None,  # noqa: ARG002 - nobody tells its progress here
+    ) -> dict[str, Any]:
         """Return the result of a request. Raises McpUnavailable, at the deadline at the latest."""
         if method == "initialize":
             return {"protocolVersion": PROTOCOL}

@@ -8,10 +8,12 @@ from time import monotonic
 from typing import Any, Protocol
 
 from opencrab.adapters.mcp.messages import mcp_handshake
+from opencrab.adapters.mcp.running_call import RunningCall
 from opencrab.domain.errors import Refused
 from opencrab.domain.mcp.protocol import PROTOCOLS
 from opencrab.domain.mcp.server import McpServer
 from opencrab.domain.mcp.tool import MOST_TOOLS, McpTool
+from opencrab.ports.conversation.answers import CallProgressWatch
 from opencrab.ports.mcp import McpAnswer, McpSessionEnded, McpUnavailable
 
 _PAGES = 20
@@ -30,8 +32,17 @@ class McpConnection(Protocol):
     def is_open(self) -> bool:
         """True while it can be asked."""
 
-    def request(self, method: str, params: Mapping[str, Any], deadline: float) -> dict[str, Any]:
-        """Return the result of a request. Raises McpUnavailable, at the deadline at the latest."""
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        deadline: float,
+        running: RunningCall | None = None,
+    ) -> dict[str, Any]:
+        """Return the result of a request. Raises McpUnavailable, at the deadline at the latest.
+
+        With `running` the server is asked for its progress, and the request may be cancelled.
+        """
 
     def notify(self, method: str, deadline: float) -> None:
         """Send a notification."""
@@ -70,21 +81,27 @@ class McpConnections:
         *,
         key: str = "",
         hops: int = 0,
+        watch: CallProgressWatch | None = None,
     ) -> McpAnswer:
         place, deadline = self._place(server), self._deadline(server)
         given: dict[str, Any] = {"name": tool, "arguments": dict(arguments)}
         if server.a2a:
             given["_meta"] = {"key": key, "hops": hops}
 
+        running = None if watch is None else RunningCall()
+
         def once() -> dict[str, Any]:
             connection = _verified_connection(place, tool, fingerprint, deadline)
-            return connection.request("tools/call", given, deadline)
+            return connection.request("tools/call", given, deadline, running)
 
-        try:
-            result = once()
-        except McpSessionEnded:
-            # A server that starts again may be another release of it, so all is checked again.
-            result = once()
+        def request() -> dict[str, Any]:
+            try:
+                return once()
+            except McpSessionEnded:
+                # A server that starts again may be another release of it: all is checked again.
+                return once()
+
+        result = request() if running is None or watch is None else running.run(request, watch)
         return _answer(result, server.max_result_kb * _KIBIBYTE)
 
     def changed_tools(self, server: McpServer, fingerprints: Mapping[str, str]) -> frozenset[str]:

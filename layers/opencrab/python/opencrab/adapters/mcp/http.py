@@ -17,15 +17,20 @@ from opencrab.adapters.mcp.exchange import McpHttpExchange, header_of_mcp_respon
 from opencrab.adapters.mcp.messages import (
     Message,
     answer_to_mcp_server,
+    is_progress_of_mcp_call,
+    mcp_cancellation,
     mcp_message,
+    params_with_progress,
     parse_mcp_message,
     result_of_mcp_answer,
 )
+from opencrab.adapters.mcp.running_call import RunningCall
 from opencrab.domain.errors import Refused, Unavailable
 from opencrab.domain.mcp.server import McpServer
 from opencrab.ports.mcp import McpSessionEnded
 
 _END_SECONDS = 2.0
+_STOPPED = "its turn was stopped"
 _GONE = 404
 _AS_SESSION = "mcp-session-id"
 _TAKES = "application/json, text/event-stream"
@@ -56,11 +61,20 @@ class HttpConnection:
         self._session = b""
         self._revision = b""
 
-    def request(self, method: str, params: Mapping[str, Any], deadline: float) -> dict[str, Any]:
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        deadline: float,
+        running: RunningCall | None = None,
+    ) -> dict[str, Any]:
         """Return the result of a request. Raises McpUnavailable, at the deadline at the latest."""
         with self._lock:
             self._number += 1
             number = self._number
+        if running is not None:
+            params = params_with_progress(params, number)
+            running.begin(lambda: self._cancel(number))
         with self._posted(mcp_message(method, params, number), deadline) as response:
             self._keep_session(response)
             for message in self._messages(response, deadline):
@@ -69,6 +83,8 @@ class HttpConnection:
                     if method == "initialize":
                         self._revision = str(result.get("protocolVersion", "")).encode()[:40]
                     return result
+                if running is not None and is_progress_of_mcp_call(message, number):
+                    running.note_progress(message["params"])
                 self._take(message, deadline)
         raise self._exchange.failure(f"it did not answer {method}", sent=True)
 
@@ -87,6 +103,11 @@ class HttpConnection:
             ):
                 pass
         self._exchange.close()
+
+    def _cancel(self, number: int) -> None:
+        deadline = monotonic() + _END_SECONDS
+        with self._posted(mcp_cancellation(number, _STOPPED), deadline):
+            pass
 
     def _take(self, message: Message, deadline: float) -> None:
         answer = answer_to_mcp_server(message)

@@ -43,6 +43,25 @@ def mcp_message(method: str, params: Mapping[str, Any], number: int | None = Non
     return json.dumps(said, ensure_ascii=False).encode()
 
 
+def params_with_progress(params: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return the parameters of a request that asks for its progress, by its own number."""
+    return {**params, "_meta": {**params.get("_meta", {}), "progressToken": number}}
+
+
+def mcp_cancellation(number: int, reason: str) -> bytes:
+    """Return the notification that nobody waits for a request any more."""
+    return mcp_message("notifications/cancelled", {"requestId": number, "reason": reason})
+
+
+def is_progress_of_mcp_call(message: Message, number: int) -> bool:
+    """Check whether a notification tells the progress of the request with this number."""
+    params = message.get("params")
+    if message.get("method") != "notifications/progress" or not isinstance(params, dict):
+        return False
+    token = params.get("progressToken")
+    return isinstance(token, int) and not isinstance(token, bool) and token == number
+
+
 def parse_mcp_message(text: bytes | str) -> Message | None:
     """Return a server's message; None for what is none. One nested too deeply keeps only its id.
 

@@ -21,6 +21,7 @@ from opencrab.adapters.mcp.exchange import (
     header_of_mcp_response,
 )
 from opencrab.adapters.mcp.messages import parse_mcp_message
+from opencrab.adapters.mcp.running_call import RunningCall
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.mcp.openapi import (
     HttpOperation,
@@ -64,7 +65,13 @@ class OpenApiConnection:
         self._operations: Mapping[str, HttpOperation] | None = None
         self._base = server.url
 
-    def request(self, method: str, params: Mapping[str, Any], deadline: float) -> dict[str, Any]:
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        deadline: float,
+        running: RunningCall | None = None,  # noqa: ARG002 - nobody tells its progress here
+    ) -> dict[str, Any]:
         """Return the result of a request. Raises McpUnavailable, at the deadline at the latest."""
         if method == "initialize":
             return {"protocolVersion": PROTOCOL}

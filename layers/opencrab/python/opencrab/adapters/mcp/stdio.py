@@ -17,10 +17,14 @@ from typing import Any
 from opencrab.adapters.mcp.messages import (
     Message,
     answer_to_mcp_server,
+    is_progress_of_mcp_call,
+    mcp_cancellation,
     mcp_message,
+    params_with_progress,
     parse_mcp_message,
     result_of_mcp_answer,
 )
+from opencrab.adapters.mcp.running_call import RunningCall
 from opencrab.domain.mcp.server import McpServer
 from opencrab.ports.mcp import McpUnavailable
 
@@ -53,6 +57,7 @@ class StdioConnection:
         self._lock = Lock()
         self._number = 0
         self._waiting: dict[int, SimpleQueue[Message | None]] = {}
+        self._running: dict[int, RunningCall] = {}
         self._broken = ""
         self._outgoing: SimpleQueue[bytes | None] = SimpleQueue()
         kept = {name: variables[name] for name in _INHERITED if name in variables}
@@ -80,16 +85,27 @@ class StdioConnection:
         """True while it can be asked."""
         return not self._broken and self._process.poll() is None
 
-    def request(self, method: str, params: Mapping[str, Any], deadline: float) -> dict[str, Any]:
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        deadline: float,
+        running: RunningCall | None = None,
+    ) -> dict[str, Any]:
         """Return the result of a request. Raises McpUnavailable, at the deadline at the latest."""
         answers: SimpleQueue[Message | None] = SimpleQueue()
         with self._lock:
             self._number += 1
             number = self._number
             self._waiting[number] = answers
+            if running is not None:
+                self._running[number] = running
         try:
             if self._broken:
                 raise self._failed(sent=False)
+            if running is not None:
+                params = params_with_progress(params, number)
+                running.begin(lambda: self._cancel(number))
             self._outgoing.put(mcp_message(method, params, number))
             try:
                 found = answers.get(timeout=max(deadline - monotonic(), 0.0))
@@ -103,6 +119,7 @@ class StdioConnection:
         finally:
             with self._lock:
                 self._waiting.pop(number, None)
+                self._running.pop(number, None)
         if found is None:
             raise self._failed(sent=True)
         return result_of_mcp_answer(found, self._name, method)
@@ -135,11 +152,17 @@ class StdioConnection:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
 
+    def _cancel(self, number: int) -> None:
+        self._outgoing.put(mcp_cancellation(number, "its turn was stopped"))
+        # A server need not answer any more: whoever still waits for it would end it as hanging.
+        with self._lock:
+            waiting = self._waiting.get(number)
+        if waiting is not None:
+            waiting.put({"id": number})
+
     def _give_up(self, number: int) -> None:
         """Cancel a request that took too long; end a server that nobody else waits for."""
-        self._outgoing.put(
-            mcp_message("notifications/cancelled", {"requestId": number, "reason": "timeout"})
-        )
+        self._outgoing.put(mcp_cancellation(number, "timeout"))
         with self._lock:
             is_last = len(self._waiting) == 1
         if is_last:
@@ -185,12 +208,21 @@ class StdioConnection:
                 self._outgoing.put(answer)
             elif message["method"] == "notifications/tools/list_changed":
                 self.tools_changed = True
+            elif message["method"] == "notifications/progress":
+                self._take_progress(message)
             return
         number = message.get("id")
         with self._lock:
             waiting = self._waiting.get(number) if isinstance(number, int) else None
         if waiting is not None:
             waiting.put(message)
+
+    def _take_progress(self, message: Message) -> None:
+        with self._lock:
+            running = list(self._running.items())
+        for number, call in running:
+            if is_progress_of_mcp_call(message, number):
+                call.note_progress(message["params"])
 
     def _write(self) -> None:
         """Write in a thread of its own: a server that does not read must block nobody."""

@@ -5,13 +5,15 @@ No token appears in an error or a log.
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import closing
-from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 import httpx
 
-from opencrab import __version__
+from opencrab.adapters.chat.request import (
+    ChatTokens,
+    object_of_chat_response,
+    post_to_chat_service,
+)
 from opencrab.domain.errors import (
     Invalid,
     NeverSent,
@@ -20,10 +22,6 @@ from opencrab.domain.errors import (
     Refused,
     Unavailable,
 )
-
-USER_AGENT = f"opencrab/{__version__}"
-SECONDS = 10.0
-"""How long one request may take."""
 
 _WORDS = 300
 _LIMITED = 429
@@ -44,26 +42,7 @@ _RULES = frozenset(
         "team_access_not_granted",
     }
 )
-_NOTHING_LEFT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-    httpx.LocalProtocolError,
-    httpx.InvalidURL,
-)
 _DOCTOR = "`opencrab admin slack doctor` checks the token and its scopes"
-
-
-class SlackTokens(Protocol):
-    """The source of the bot's token."""
-
-    def token(self) -> str:
-        """Return the token; raises Refused without one, NeverSent if it cannot be read now."""
-
-    def forget(self) -> None:
-        """Drop a cached token, so that the next call reads the store again."""
 
 
 class SlackClient:
@@ -77,7 +56,7 @@ class SlackClient:
     """
 
     def __init__(
-        self, connect: Callable[[], httpx.BaseTransport], api: str, tokens: SlackTokens
+        self, connect: Callable[[], httpx.BaseTransport], api: str, tokens: ChatTokens
     ) -> None:
         self._connect = connect
         self._api = api
@@ -93,39 +72,20 @@ class SlackClient:
             newer = self._tokens.token()
             if newer != token:
                 response = self._exchanged(method, body, newer)
-        told = _object(response)
+        told = object_of_chat_response(response)
         if told.get("ok") is True:
             scopes = response.headers.get("x-oauth-scopes", "")
             return {**told, "scopes": tuple(each.strip() for each in scopes.split(","))}
         raise slack_error(response)
 
     def _exchanged(self, method: str, body: Mapping[str, Any], token: str) -> httpx.Response:
-        deadline = monotonic() + SECONDS
-        patience = {**dict.fromkeys(("connect", "read", "write"), deadline), "pool": SECONDS}
-        try:
-            request = httpx.Request(
-                "POST",
-                f"{self._api}/{method}",
-                headers={
-                    "authorization": f"Bearer {token}",
-                    "user-agent": USER_AGENT,
-                    "accept-encoding": "identity",
-                    "content-type": "application/json; charset=utf-8",
-                },
-                content=json.dumps(body, ensure_ascii=False).encode(),
-                extensions={"timeout": patience},
-            )
-            with (
-                closing(self._connect()) as transport,
-                closing(transport.handle_request(request)) as response,
-            ):
-                response.read()
-                return response
-        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
-            name = type(error).__name__
-            if isinstance(error, _NOTHING_LEFT):
-                raise NeverSent(f"Slack cannot be reached: {name}") from None
-            raise Unavailable(f"Slack did not answer: {name}", cure="try again later") from None
+        headers = {
+            "authorization": f"Bearer {token}",
+            "content-type": "application/json; charset=utf-8",
+        }
+        content = json.dumps(body, ensure_ascii=False).encode()
+        url = f"{self._api}/{method}"
+        return post_to_chat_service("Slack", self._connect, url, headers, content)
 
 
 def slack_error(response: httpx.Response) -> OpenCrabError:
@@ -144,13 +104,5 @@ def slack_error(response: httpx.Response) -> OpenCrabError:
 
 
 def _error_code(response: httpx.Response) -> str:
-    told = _object(response)
+    told = object_of_chat_response(response)
     return "" if told.get("ok") is True else str(told.get("error") or "")
-
-
-def _object(response: httpx.Response) -> Mapping[str, Any]:
-    try:
-        found = json.loads(response.content)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from opencrab.domain.approvals.call_text import hash_shown_in_approval
+from opencrab.domain.approvals.buttons import buttons_below_approval
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.text.markdown import (
     HEADING,
@@ -92,17 +92,11 @@ def _mark_words(words: str) -> str:
 
 
 def _approval_buttons(utterance: Utterance, *, is_whole: bool) -> Payload:
-    """Return the buttons of an approval: to approve it only if one message shows the whole call.
-
-    The hash in the button is that of the call that is shown.
-    """
-    name = f"oc:ap:{utterance.approval}"
-    shown = hash_shown_in_approval(utterance.text)
-    can_approve = bool(shown) and is_whole
-    question = _in_all_languages("question" if can_approve else "elsewhere", "\n")
-    buttons = [_button("reject", f"{name}:n", "danger")]
-    if can_approve:
-        buttons.insert(0, _button("approve", f"{name}:y:{shown}", "primary"))
+    found = buttons_below_approval(utterance.approval or "", utterance.text, is_whole=is_whole)
+    question = _in_all_languages("question" if found.approve else "elsewhere", "\n")
+    buttons = [_button("reject", found.reject, "danger")]
+    if found.approve:
+        buttons.insert(0, _button("approve", found.approve, "primary"))
     text = {"type": "plain_text", "text": question}
     blocks = [{"type": "section", "text": text}, {"type": "actions", "elements": buttons}]
     return {"text": question, "blocks": blocks}

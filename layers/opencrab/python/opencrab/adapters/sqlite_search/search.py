@@ -5,7 +5,9 @@ far publications have come. Whoever follows the feed publishes before it answers
 was told is lost with a process. How often that is depends on how much is told at once.
 """
 
+import math
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
     from opencrab.adapters.sqlite_search.vectors import Vectors
 
 REFRESH_SECONDS = 60.0
+TOGETHER_SECONDS = 45.0
+"""After this no vector is asked for any of the agents that are indexed together: on AWS they have
+two minutes, and a model that hangs takes the time of one call more."""
+
 ROUNDS = 10
 """How often a publication begins anew when others publish at the same time."""
 
@@ -74,7 +80,9 @@ class SqliteSearch:
             return use_or_rebuild_sqlite_search(agent_id, copy, lambda: self._status(copy))
 
     def index_entries(self, entries: Iterable[FeedEntry]) -> None:
-        update_search_index_of_each(self._past.change_hints(entries), self._publish)
+        until_ms = self._clock.monotonic_ms() + TOGETHER_SECONDS * 1_000
+        publish = partial(self._publish, until_ms=until_ms)
+        update_search_index_of_each(self._past.change_hints(entries), publish)
 
     def catch_up(self, agent_id: str) -> None:
         more = self._publish(agent_id, ChangeHint(), whole=True)
@@ -110,14 +118,20 @@ class SqliteSearch:
             vector_model=model,
         )
 
-    def _publish(self, agent_id: str, hinted: ChangeHint, *, whole: bool = False) -> bool:
+    def _publish(
+        self,
+        agent_id: str,
+        hinted: ChangeHint,
+        *,
+        whole: bool = False,
+        until_ms: float = math.inf,
+    ) -> bool:
         """Update an agent's copy from the newest snapshot and the stores, and publish it.
 
-        Returns True if rows may remain that need a vector.
+        Returns True if rows may remain that need a vector. None is asked for after `until_ms`.
         """
-        teach = (
-            None if self._vectors is None else self._vectors.vector_writer(agent_id, self._clock)
-        )
+        vectors = self._vectors
+        teach = None if vectors is None else vectors.vector_writer(agent_id, self._clock, until_ms)
         more = False
 
         def once() -> bool:

@@ -5,6 +5,7 @@ of them are made anew. They go with their rows, by a trigger, whoever removes th
 """
 
 import json
+import math
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -34,6 +35,9 @@ LEARNING_SECONDS = 10.0
 CALL_SECONDS = 15.0
 """After the first no further call begins, the second is the longest that one takes: whoever
 publishes has other agents to look after, and on AWS two minutes for all."""
+
+MOST_CALLS = 32
+"""Calls of one batch: more than one only if the model refuses a text, which is looked for then."""
 
 LONGEST_TEXT = 2_000
 """Characters of a row that count: models of embeddings take a few thousand tokens."""
@@ -73,24 +77,29 @@ class Vectors:
         if not text.strip() or query.limit < 1 or about is None or not self._is_asked(about[1]):
             return None
         meant = self._meaning.embed(agent_id, (text,), query=True, at_most_seconds=ASKING_SECONDS)
-        if meant is None or (len(meant.vectors[0]), meant.model) != about:
+        if meant is None or not meant.vectors:
+            return None
+        if (len(meant.vectors[0]), meant.model) != about:
             return None
         return QueryVector(quantize_text_vector(meant.vectors[0]))
 
-    def vector_writer(self, agent_id: str, clock: Clock) -> Callable[[Index], int]:
+    def vector_writer(
+        self, agent_id: str, clock: Clock, until_ms: float = math.inf
+    ) -> Callable[[Index], int]:
         """Return a function that adds missing vectors to an index and returns their number.
 
         It adds at most AT_ONCE per call, and requests each text once, as a publication may be
-        repeated on another snapshot.
+        repeated on another snapshot. No call begins after `until_ms`, of the monotonic clock.
         """
         known: dict[tuple[str, str], Sequence[float]] = {}
 
         def teach(index: Index) -> int:
-            learnt, until = 0, clock.monotonic_ms() + LEARNING_SECONDS * 1_000
+            learnt, until = 0, min(until_ms, clock.monotonic_ms() + LEARNING_SECONDS * 1_000)
             while learnt < AT_ONCE and clock.monotonic_ms() <= until:
                 model = self._meaning.name
                 lacking = index.ask(partial(_lacking, model=model))
-                made = self._made(agent_id, model, lacking, known)
+                batch = _TextBatch(self._meaning, agent_id, model, clock)
+                made = _quantized_vectors(batch, lacking, known)
                 if not made:
                     break
                 index.change(partial(_store_vectors, model=model, made=made))
@@ -107,23 +116,64 @@ class Vectors:
     def _is_asked(self, model: str) -> bool:
         return model == self._meaning.name
 
-    def _made(
-        self,
-        agent_id: str,
-        model: str,
-        lacking: Sequence[tuple[int, str]],
-        known: dict[tuple[str, str], Sequence[float]],
-    ) -> tuple[tuple[int, QuantizedVector], ...]:
-        """Return vectors of some rows; empty if the model changed or does not answer."""
-        new = tuple(dict.fromkeys(text for _, text in lacking if (model, text) not in known))
-        if new:
-            meant = self._meaning.embed(agent_id, new, at_most_seconds=CALL_SECONDS)
-            if meant is None or meant.model != model:
-                return ()
-            known.update(
-                ((model, text), each) for text, each in zip(new, meant.vectors, strict=True)
-            )
-        return tuple((number, quantize_text_vector(known[model, text])) for number, text in lacking)
+
+class _TextBatch:
+    """The requests for vectors of some texts; of halves, if the model refuses one of them.
+
+    So one refused text costs one text. All requests together have the time of one.
+    """
+
+    def __init__(self, meaning: TextEmbedder, agent_id: str, model: str, clock: Clock) -> None:
+        self.model = model
+        self.vectors: dict[str, Sequence[float]] = {}
+        self.refused: list[str] = []
+        self._meaning, self._agent_id, self._clock = meaning, agent_id, clock
+        self._until_ms = clock.monotonic_ms() + CALL_SECONDS * 1_000
+        self._calls = 0
+
+    def request(self, texts: Sequence[str]) -> bool:
+        """Request vectors; False if nobody answers (any more), or another model does."""
+        seconds = (self._until_ms - self._clock.monotonic_ms()) / 1_000
+        if seconds <= 0 or self._calls == MOST_CALLS:
+            return False
+        self._calls += 1
+        meant = self._meaning.embed(self._agent_id, tuple(texts), at_most_seconds=seconds)
+        if meant is None or meant.model != self.model:
+            return False
+        if meant.vectors:
+            self.vectors.update(zip(texts, meant.vectors, strict=True))
+            return True
+        if len(texts) == 1:
+            self.refused.extend(texts)
+            return True
+        half = len(texts) // 2
+        return self.request(texts[:half]) and self.request(texts[half:])
+
+
+def _quantized_vectors(
+    batch: _TextBatch,
+    lacking: Sequence[tuple[int, str]],
+    known: dict[tuple[str, str], Sequence[float]],
+) -> tuple[tuple[int, QuantizedVector], ...]:
+    """Return vectors of those rows that got one; empty if the model changed or does not answer.
+
+    A refused text gets one without direction, which is near nothing and not asked for again. That
+    needs proof that the model answers at all: a vector of another text.
+    """
+    model = batch.model
+    new = list(dict.fromkeys(text for _, text in lacking if (model, text) not in known))
+    if new:
+        batch.request(new)
+        found = dict(batch.vectors)
+        if found:
+            nowhere = (0.0,) * len(next(iter(found.values())))
+            found |= dict.fromkeys(batch.refused, nowhere)
+        known.update({(model, text): vector for text, vector in found.items()})
+    return tuple(
+        (number, quantize_text_vector(known[model, text]))
+        for number, text in lacking
+        if (model, text) in known
+    )
 
 
 class LatestEmbedder:

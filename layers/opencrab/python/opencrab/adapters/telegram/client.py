@@ -5,13 +5,16 @@ The token is part of every address: neither appears in an error or a log.
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 import httpx
 
-from opencrab import __version__
+from opencrab.adapters.chat.request import (
+    ChatTokens,
+    object_of_chat_response,
+    post_to_chat_service,
+)
 from opencrab.domain.errors import (
     Conflict,
     Invalid,
@@ -21,10 +24,6 @@ from opencrab.domain.errors import (
     Refused,
     Unavailable,
 )
-
-USER_AGENT = f"opencrab/{__version__}"
-SECONDS = 10.0
-"""How long one request may take, beside the time for which it asks Telegram to wait."""
 
 LONGEST_PAUSE = 600.0
 """The most seconds for which a chat is left alone, whatever Telegram says."""
@@ -42,25 +41,6 @@ _BY_STATUS: Mapping[int, tuple[type[OpenCrabError], str]] = {
         "use `opencrab admin telegram webhook --remove`, and poll with one server only",
     ),
 }
-_NOTHING_LEFT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-    httpx.LocalProtocolError,
-    httpx.InvalidURL,
-)
-
-
-class TelegramTokens(Protocol):
-    """The source of the bot's token."""
-
-    def token(self) -> str:
-        """Return the token; raises Refused without one, NeverSent if it cannot be read now."""
-
-    def forget(self) -> None:
-        """Drop a cached token, so that the next call reads the store again."""
 
 
 class TelegramClient:
@@ -79,7 +59,7 @@ class TelegramClient:
         self,
         connect: Callable[[], httpx.BaseTransport],
         api: str,
-        tokens: TelegramTokens,
+        tokens: ChatTokens,
         seconds: Callable[[], float] = monotonic,
     ) -> None:
         self._connect = connect
@@ -106,7 +86,7 @@ class TelegramClient:
             if newer != token:
                 token = newer
                 response = self._exchanged(method, body, token, wait)
-        told = _object(response)
+        told = object_of_chat_response(response)
         if told.get("ok") is True:
             return told.get("result")
         if response.status_code == _LIMITED:
@@ -118,40 +98,21 @@ class TelegramClient:
     def _exchanged(
         self, method: str, body: Mapping[str, Any], token: str, wait: float
     ) -> httpx.Response:
-        deadline = monotonic() + SECONDS + wait
-        patience = {**dict.fromkeys(("connect", "read", "write"), deadline), "pool": SECONDS}
-        try:
-            request = httpx.Request(
-                "POST",
-                f"{self._api}/bot{token}/{method}",
-                headers={
-                    "user-agent": USER_AGENT,
-                    "accept-encoding": "identity",
-                    "content-type": "application/json",
-                },
-                content=json.dumps(body, ensure_ascii=True).encode(),
-                extensions={"timeout": patience},
-            )
-            with (
-                closing(self._connect()) as transport,
-                closing(transport.handle_request(request)) as response,
-            ):
-                response.read()
-                return response
-        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
-            name = type(error).__name__
-            if isinstance(error, _NOTHING_LEFT):
-                raise NeverSent(f"Telegram cannot be reached: {name}") from None
-            raise Unavailable(f"Telegram did not answer: {name}", cure="try again later") from None
+        headers = {"content-type": "application/json"}
+        content = json.dumps(body, ensure_ascii=True).encode()
+        url = f"{self._api}/bot{token}/{method}"
+        return post_to_chat_service("Telegram", self._connect, url, headers, content, wait=wait)
 
 
 def telegram_error(response: httpx.Response, token: str) -> OpenCrabError:
     """Map a response that is not ok to our error; the message never contains the token."""
     status = response.status_code
-    words = str(_object(response).get("description") or "no reason").replace(token, "…")
+    words = str(object_of_chat_response(response).get("description") or "no reason").replace(
+        token, "…"
+    )
     text = f"Telegram returned HTTP {status}: {words}"[:_WORDS]
     if status == _LIMITED:
-        return NeverSent(text, retry_after=_pause_seconds(_object(response)))
+        return NeverSent(text, retry_after=_pause_seconds(object_of_chat_response(response)))
     if status in _BY_STATUS:
         kind, cure = _BY_STATUS[status]
         return kind(text, cure=cure)
@@ -167,11 +128,3 @@ def _pause_seconds(told: Mapping[str, Any]) -> float:
     given = told.get("parameters")
     asked = given.get("retry_after") if isinstance(given, dict) else None
     return min(float(asked), LONGEST_PAUSE) if isinstance(asked, int) and asked > 0 else 1.0
-
-
-def _object(response: httpx.Response) -> Mapping[str, Any]:
-    try:
-        found = json.loads(response.content)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -6,7 +6,7 @@ Plain text cannot be refused for its marks, and shows every byte of a call that 
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.domain.approvals.call_text import hash_shown_in_approval
+from opencrab.domain.approvals.buttons import buttons_below_approval
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.text.message_split import split_text_to_limit
 from opencrab.domain.text.plain_markdown import plain_text_of_markdown
@@ -39,17 +39,11 @@ def _texts(texts: tuple[str, ...]) -> tuple[Payload, ...]:
 
 
 def _approval_buttons(utterance: Utterance, *, is_whole: bool) -> Payload:
-    """Return the buttons of an approval: to approve it only if one message shows the whole call.
-
-    The hash in the button is that of the call that is shown.
-    """
-    name = f"oc:ap:{utterance.approval}"
-    shown = hash_shown_in_approval(utterance.text)
-    can_approve = bool(shown) and is_whole
-    question = _in_all_languages("question" if can_approve else "elsewhere", "\n")
-    buttons = [_button("reject", f"{name}:n")]
-    if can_approve:
-        buttons.insert(0, _button("approve", f"{name}:y:{shown}"))
+    found = buttons_below_approval(utterance.approval or "", utterance.text, is_whole=is_whole)
+    question = _in_all_languages("question" if found.approve else "elsewhere", "\n")
+    buttons = [_button("reject", found.reject)]
+    if found.approve:
+        buttons.insert(0, _button("approve", found.approve))
     return {"text": question, "reply_markup": {"inline_keyboard": [buttons]}}
 
 

@@ -5,6 +5,7 @@ No client is loaded, and no token is read, before the first use.
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
@@ -19,9 +20,6 @@ from opencrab.ports.conversation.chat_link import Chat, ChatLink
 from opencrab.ports.documents import Documents
 
 if TYPE_CHECKING:
-    from opencrab.adapters.line.client import LineClient
-    from opencrab.adapters.slack.client import SlackClient
-    from opencrab.adapters.telegram.client import TelegramClient
     from opencrab.settings import Settings
 
 FRESH = timedelta(minutes=5)
@@ -54,47 +52,36 @@ def with_chat_services(
 ) -> dict[str, Any]:
     """Return the parts of a `Runtime` with those of the chat services that are enabled."""
     channels, chats = dict(parts["channels"]), dict[str, Chat]()
-    if configured.get("gateway.line.enabled"):
-        token = StoredChatSecret("gateway.line.access_token", LINE_TOKEN, secrets, clock, load)
-        api = str(configured.get("gateway.line.api"))
-        line = cast("LineClient", _LaterChat(partial(_line_client, api, token)))
-        channels[LINE] = cast("DeliveryChannel", _LaterChat(lambda: _channel(line, facts, clock)))
-        link = cast("ChatLink", _LaterChat(lambda: _link(line)))
-        secret = StoredChatSecret("gateway.line.channel_secret", LINE_SECRET, secrets, clock, load)
-        chats[LINE] = Chat(_people(configured, LINE), link, secret.token, LINE_SECRET)
-    if configured.get("gateway.slack.enabled"):
-        token = StoredChatSecret("gateway.slack.bot_token", SLACK_TOKEN, secrets, clock, load)
-        api = str(configured.get("gateway.slack.api"))
-        slack = cast("SlackClient", _LaterChat(partial(_slack_client, api, token)))
-        channels[SLACK] = cast("DeliveryChannel", _LaterChat(lambda: _slack_channel(slack)))
-        link = cast("ChatLink", _LaterChat(lambda: _slack_link(slack)))
-        name = "gateway.slack.signing_secret"
-        secret = StoredChatSecret(name, SLACK_SECRET, secrets, clock, load)
-        chats[SLACK] = Chat(_people(configured, SLACK), link, secret.token, SLACK_SECRET)
-    if configured.get("gateway.telegram.enabled"):
-        token = StoredChatSecret("gateway.telegram.bot_token", TELEGRAM_TOKEN, secrets, clock, load)
-        api = str(configured.get("gateway.telegram.api"))
-        telegram = cast("TelegramClient", _LaterChat(partial(_telegram_client, api, token)))
-        channels[TELEGRAM] = cast(
-            "DeliveryChannel", _LaterChat(lambda: _telegram_channel(telegram))
+    for service in _SERVICES:
+        kind = service.kind
+        if not configured.get(f"gateway.{kind}.enabled"):
+            continue
+        token = StoredChatSecret(*service.token, secrets, clock, load)
+        secret = StoredChatSecret(*service.secret, secrets, clock, load)
+        api = str(configured.get(f"gateway.{kind}.api"))
+        made = cache(partial(service.make, api, token, facts, clock))
+        channels[kind] = cast("DeliveryChannel", _LaterChat(made, 0))
+        chats[kind] = Chat(
+            _people(configured, kind),
+            cast("ChatLink", _LaterChat(made, 1)),
+            secret.token,
+            service.secret[1],
+            is_polled=kind == TELEGRAM and bool(configured.get("gateway.telegram.polling")),
         )
-        link = cast("ChatLink", _LaterChat(lambda: _telegram_link(telegram)))
-        name = "gateway.telegram.webhook_secret"
-        secret = StoredChatSecret(name, TELEGRAM_SECRET, secrets, clock, load)
-        is_polled = bool(configured.get("gateway.telegram.polling"))
-        people = _people(configured, TELEGRAM)
-        chats[TELEGRAM] = Chat(people, link, secret.token, TELEGRAM_SECRET, is_polled)
     return {**parts, "channels": channels, "chats": chats}
 
 
 class _LaterChat:
-    """A proxy that creates its object at the first use."""
+    """A proxy of one of several objects, which are created at the first use."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._made = cache(make)
+    def __init__(self, make: Callable[[], tuple[Any, ...]], place: int) -> None:
+        self._make, self._place = make, place
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._made(), name)
+
+    def _made(self) -> Any:
+        return self._make()[self._place]
 
 
 class StoredChatSecret:
@@ -171,64 +158,74 @@ def _setting_error(kind: str, name: str, form: str) -> Invalid:
     )
 
 
-def _line_client(api: str, token: StoredChatSecret) -> "LineClient":
-    from opencrab.adapters.address import BaseUrlRules
-    from opencrab.adapters.line.client import LineClient
-    from opencrab.adapters.providers.transport.httpx_transport import new_client
-
-    checked = BaseUrlRules("LINE", "gateway.line.api").validate(api)
-    return LineClient(new_client, checked, token)
-
-
-def _channel(line: "LineClient", facts: Documents, clock: Clock) -> DeliveryChannel:
+def _make_line(
+    api: str, token: StoredChatSecret, facts: Documents, clock: Clock
+) -> tuple[DeliveryChannel, ChatLink]:
     from opencrab.adapters.line.channel import LineChannel
-
-    return LineChannel(line, facts, clock)
-
-
-def _link(line: "LineClient") -> ChatLink:
+    from opencrab.adapters.line.client import LineClient
     from opencrab.adapters.line.link import LineLink
 
-    return LineLink(line)
+    line = LineClient(*_transport("LINE", LINE, api), token)
+    return LineChannel(line, facts, clock), LineLink(line)
 
 
-def _slack_client(api: str, token: StoredChatSecret) -> "SlackClient":
-    from opencrab.adapters.address import BaseUrlRules
-    from opencrab.adapters.providers.transport.httpx_transport import new_client
-    from opencrab.adapters.slack.client import SlackClient
-
-    checked = BaseUrlRules("Slack", "gateway.slack.api").validate(api)
-    return SlackClient(new_client, checked, token)
-
-
-def _slack_channel(slack: "SlackClient") -> DeliveryChannel:
+def _make_slack(
+    api: str, token: StoredChatSecret, _facts: Documents, _clock: Clock
+) -> tuple[DeliveryChannel, ChatLink]:
     from opencrab.adapters.slack.channel import SlackChannel
-
-    return SlackChannel(slack)
-
-
-def _slack_link(slack: "SlackClient") -> ChatLink:
+    from opencrab.adapters.slack.client import SlackClient
     from opencrab.adapters.slack.link import SlackLink
 
-    return SlackLink(slack)
+    slack = SlackClient(*_transport("Slack", SLACK, api), token)
+    return SlackChannel(slack), SlackLink(slack)
 
 
-def _telegram_client(api: str, token: StoredChatSecret) -> "TelegramClient":
-    from opencrab.adapters.address import BaseUrlRules
-    from opencrab.adapters.providers.transport.httpx_transport import new_client
-    from opencrab.adapters.telegram.client import TelegramClient
-
-    checked = BaseUrlRules("Telegram", "gateway.telegram.api").validate(api)
-    return TelegramClient(new_client, checked, token)
-
-
-def _telegram_channel(telegram: "TelegramClient") -> DeliveryChannel:
+def _make_telegram(
+    api: str, token: StoredChatSecret, _facts: Documents, _clock: Clock
+) -> tuple[DeliveryChannel, ChatLink]:
     from opencrab.adapters.telegram.channel import TelegramChannel
-
-    return TelegramChannel(telegram)
-
-
-def _telegram_link(telegram: "TelegramClient") -> ChatLink:
+    from opencrab.adapters.telegram.client import TelegramClient
     from opencrab.adapters.telegram.link import TelegramLink
 
-    return TelegramLink(telegram)
+    telegram = TelegramClient(*_transport("Telegram", TELEGRAM, api), token)
+    return TelegramChannel(telegram), TelegramLink(telegram)
+
+
+def _transport(name: str, kind: str, api: str) -> tuple[Callable[[], Any], str]:
+    """Return what connects to a service, and its checked address; raises Invalid."""
+    from opencrab.adapters.address import BaseUrlRules
+    from opencrab.adapters.providers.transport.httpx_transport import new_client
+
+    return new_client, BaseUrlRules(name, f"gateway.{kind}.api").validate(api)
+
+
+@dataclass(frozen=True)
+class _Service:
+    """A chat service: its secrets by setting and name, and what makes its channel and its link."""
+
+    kind: str
+    token: tuple[str, str]
+    secret: tuple[str, str]
+    make: Callable[..., tuple[DeliveryChannel, ChatLink]]
+
+
+_SERVICES = (
+    _Service(
+        LINE,
+        ("gateway.line.access_token", LINE_TOKEN),
+        ("gateway.line.channel_secret", LINE_SECRET),
+        _make_line,
+    ),
+    _Service(
+        SLACK,
+        ("gateway.slack.bot_token", SLACK_TOKEN),
+        ("gateway.slack.signing_secret", SLACK_SECRET),
+        _make_slack,
+    ),
+    _Service(
+        TELEGRAM,
+        ("gateway.telegram.bot_token", TELEGRAM_TOKEN),
+        ("gateway.telegram.webhook_secret", TELEGRAM_SECRET),
+        _make_telegram,
+    ),
+)

@@ -59,14 +59,11 @@ class ActionCall(Value):
         return content_hash(f"{self.name}\n{canonical}\n{self.raw}".encode())
 
 
-CLIENT_TOOLS = "client_tools"
-"""The key under which metadata and a line's data say that its client offers tools of its own.
+TURN_ACTIONS = "client_tools"
+"""The key under which metadata and a line's data say that its turns have actions of their own."""
 
-Documents of this kind hold them: their agent owns them, and their id is that of its turn.
-"""
-
-CLIENT_GROUP = "client"
-"""The group of the actions that the client who asks runs itself (`engine/turn/client_call`)."""
+OUTSIDE_PREFIX = "client__"
+"""How the actions begin that somebody outside runs: none of ours does, nor one of an MCP server."""
 
 USE_ACTION = "use_action"
 """The action that runs one which is not in the request's list of tools (see `find_actions`)."""
@@ -227,8 +224,9 @@ class CallResult(Value):
 class ApprovalRequest(Value):
     """A tool call that waits for a human: what it does, what it touches, and its arguments.
 
-    `targets` are the files that it named by something else than their path, as they were found when
-    the human was asked; the decision is bound to them.
+    Or it waits for its result, if somebody outside runs it. `targets` are the files that it named
+    by something else than their path, as they were found when the human was asked; the decision is
+    bound to them.
     """
 
     kind: Literal["approval_request"] = "approval_request"
@@ -240,6 +238,11 @@ class ApprovalRequest(Value):
     touches: str
     targets: tuple[str, ...] = Field(default=(), exclude_if=lambda given: not given)
     at: datetime | None = None
+
+    @property
+    def wants_result(self) -> bool:
+        """True if a result from outside is waited for, which nobody's approval replaces."""
+        return self.name.startswith(OUTSIDE_PREFIX)
 
 
 class ApprovalDecision(Value):

@@ -20,7 +20,7 @@ from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.turn.record import ActionCall, ApprovalDecision, ApprovalRequest, ModelResult
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.queueing import enqueue_turn
+from opencrab.engine.queueing import enqueue_turn, free_session_of_waiting_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
@@ -275,14 +275,15 @@ def _sweep_approval(runtime: Runtime, fact: Document, now: datetime) -> bool:
     if _is_over(approval, now):
         _expire(runtime, fact)
         return True
-    if not _may_wait(runtime.home.journal, approval):
+    turn = _waiting_turn(runtime.home.journal, approval)
+    if turn is None:
         _withdraw(runtime.home, fact, now)
         return True
-    due = approval.escalates_at is not None and now >= approval.escalates_at
-    if due and not approval.escalated:
-        runtime.home.facts.commit(fact.with_body(approval.replaced(escalated=True)))
-        return True
-    return False
+    free_session_of_waiting_turn(runtime.home, turn, now)
+    if approval.escalated or approval.escalates_at is None or now < approval.escalates_at:
+        return False
+    runtime.home.facts.commit(fact.with_body(approval.replaced(escalated=True)))
+    return True
 
 
 def _record_decision(
@@ -318,7 +319,7 @@ def _too_late(home: Home, fact: Document, now: datetime) -> Approval:
     stored = home.facts.get(INSTALLATION_FACTS, OPEN, fact.id)
     if stored is None:
         return find_approval(home.facts, fact.id)
-    if _may_wait(home.journal, stored.read(Approval)):
+    if _waiting_turn(home.journal, stored.read(Approval)) is not None:
         raise _busy(fact.id)
     return _withdraw(home, stored, now)
 
@@ -352,14 +353,14 @@ def _as_decided(approval: Approval, *, approved: bool, who: Decider) -> Approval
     )
 
 
-def _may_wait(journal: Journal, approval: Approval) -> bool:
-    """Check whether a turn still waits at its approval, even if a worker has just claimed it."""
+def _waiting_turn(journal: Journal, approval: Approval) -> Turn | None:
+    """Return the turn if it waits at its approval, even if a worker has just claimed it."""
     try:
         turn = journal.header(approval.turn_id)
     except NotFound:
-        return False
-    is_stopped = turn.stop is not None and not turn.stop.pause
-    return not (turn.status.is_end or is_stopped) and turn.sequence == approval.n + 1
+        return None
+    is_over = turn.status.is_end or (turn.stop is not None and not turn.stop.pause)
+    return None if is_over or turn.sequence != approval.n + 1 else turn
 
 
 def _busy(wanted: str) -> Conflict:

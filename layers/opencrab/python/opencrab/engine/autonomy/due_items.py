@@ -67,9 +67,7 @@ def admit_due_item(runtime: Runtime, item: DueItem) -> None:
         bring_message_of_agent(runtime, item)
         return
     if item.id.startswith(CLIENT_WAIT_ITEM):
-        from opencrab.engine.conversation.client_results import (  # noqa: PLC0415 - seldom
-            end_wait_for_client,
-        )
+        from opencrab.engine.client_tools.results import end_wait_for_client  # noqa: PLC0415
 
         end_wait_for_client(runtime, item)
         return

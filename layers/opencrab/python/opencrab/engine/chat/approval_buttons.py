@@ -2,6 +2,7 @@
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.approval import Approval, ApprovalState
+from opencrab.domain.approvals.buttons import ApprovalButtonKind, read_approval_button
 from opencrab.domain.chat.event import ChatButtonEvent
 from opencrab.domain.chat.people import ChatPerson
 from opencrab.domain.errors import Conflict, NotFound, Refused
@@ -13,9 +14,6 @@ from opencrab.engine.chat.sentences import chat_sentence
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.chat_link import Chat
 
-_APPROVAL = "oc:ap:"
-"""The beginning of the data of buttons below an approval."""
-
 
 def press_chat_button(runtime: Runtime, chat: Chat, press: ChatButtonEvent) -> None:
     """Carry out a button; pressing it again decides nothing else.
@@ -23,16 +21,11 @@ def press_chat_button(runtime: Runtime, chat: Chat, press: ChatButtonEvent) -> N
     Only an owner or a delegate decides; anybody else is told so. What is not a button of ours does
     nothing. Raises Unavailable of the stores, NeverSent if nobody could be told.
     """
-    if press.user_id is None or not press.data.startswith(_APPROVAL):
+    found = read_approval_button(press.data)
+    if press.user_id is None or found is None or found.kind is ApprovalButtonKind.SHOW:
         return
     person = name_chat_person(chat, press, press.user_id)
-    match press.data.split(":"):
-        case ["oc", "ap", approval_id, "y", shown_hash]:
-            said = _decide(runtime, chat, person, approval_id, shown_hash)
-        case ["oc", "ap", approval_id, "n"]:
-            said = _decide(runtime, chat, person, approval_id, None)
-        case _:
-            return
+    said = _decide(runtime, chat, person, found.approval_id, found.shown_hash)
     tell_chat_person(chat, press, said)
 
 

@@ -13,6 +13,7 @@ from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.engine.conversation.live_events import (
     Event,
     events_of_session_line,
+    session_event_for_progress,
     session_event_milliseconds,
     session_line_end_metadata,
     split_session_message_text,
@@ -35,7 +36,10 @@ class AnswerEvents:
         self._begun = 0
 
     def of_part(self, part: AnswerPart, at: datetime) -> Iterator[Event]:
-        """Return the events of the next part of an answer."""
+        """Return the events of the next part of an answer, or of how far another call has come."""
+        if part.progress is not None:
+            yield session_event_for_progress(part, at)
+            return
         message = self._open.get(part.turn_id)
         if message is not None and (message.part.n != part.n or part.starts_over):
             yield from self.of_turn(part.turn_id, at)

@@ -48,6 +48,12 @@ class VisibleKinds(Value):
         """Check whether the caller may see this line and asked for its kind."""
         return line.kind in self.kinds and (self.private or line.audience is Audience.ALL)
 
+    def shows_part(self, part: AnswerPart) -> bool:
+        """Check whether the caller may see a part: progress of a call, if they see its line."""
+        if part.progress is not None:
+            return self.private and LineKind.ACTION in self.kinds
+        return LineKind.SPEECH in self.kinds
+
 
 class WatchTarget(Value):
     """A thing to watch: one session, or one agent in all its sessions."""
@@ -286,8 +292,14 @@ class LiveFollower:
     def _of_parts(self, parts: tuple[AnswerPart, ...]) -> Iterator[Event]:
         now = self.runtime.clock.now()
         for part in parts:
-            if _follows_answers(self.watches, part.session_id, part.agent_id):
+            if self._shows(part):
                 yield from self._messages.of_part(part, now)
+
+    def _shows(self, part: AnswerPart) -> bool:
+        return any(
+            watch.visible.shows_part(part)
+            for watch in _watches_of_answers(self.watches, part.session_id, part.agent_id)
+        )
 
     def _told(self, entry: FeedEntry) -> Iterator[Event]:
         line = session_line_in_feed_entry(entry)
@@ -335,9 +347,16 @@ class LiveFollower:
 
 def _follows_answers(watches: Mapping[WatchTarget, _Watch], session_id: str, agent_id: str) -> bool:
     """Check whether a watch shows what an agent says in a session."""
+    found = _watches_of_answers(watches, session_id, agent_id)
+    return any(LineKind.SPEECH in each.visible.kinds for each in found)
+
+
+def _watches_of_answers(
+    watches: Mapping[WatchTarget, _Watch], session_id: str, agent_id: str
+) -> list[_Watch]:
     in_session = watches.get(WatchTarget(kind="session", id=session_id))
     of_agent = watches.get(WatchTarget(kind="agent", id=agent_id))
-    return any(each and LineKind.SPEECH in each.visible.kinds for each in (in_session, of_agent))
+    return [each for each in (in_session, of_agent) if each is not None]
 
 
 def too_many_watched_conversations_error(most: int) -> Refused:

@@ -13,6 +13,7 @@ from typing import Any
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Value
+from opencrab.ports.conversation.answers import AnswerPart
 
 PIECE = 4_000
 """The most characters in one event: even if JSON escapes each of them it is below 32 KB."""
@@ -21,6 +22,7 @@ Event = dict[str, Any]
 """One event as JSON; its names are camelCase, as AG-UI has them."""
 
 _INSTRUCTION, _APPROVAL, _GAP = "instruction", "approval", "gap"
+_PROGRESS = "progress"
 _CANCELLED = {TurnStatus.STOPPED}
 _FAILED = {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
 
@@ -67,6 +69,18 @@ def session_event_for_gap(session_id: str, after: int, before: int, at: datetime
     value = {"after": after, "before": before}
     metadata = {"threadId": session_id}
     return _custom(_GAP, value, {"timestamp": session_event_milliseconds(at), "metadata": metadata})
+
+
+def session_event_for_progress(part: AnswerPart, at: datetime) -> Event:
+    """Return the event of how far a running call has come; no line has it."""
+    said, metadata = part.progress, {"threadId": part.session_id, "runId": part.turn_id}
+    value = {} if said is None else {"toolCallName": said.action, "progress": said.done}
+    if said is not None and said.total is not None:
+        value["total"] = said.total
+    if said is not None and said.text:
+        value["text"] = said.text
+    shared = {"timestamp": session_event_milliseconds(at)}
+    return _custom(_PROGRESS, value, {**shared, "metadata": {**metadata, "agentId": part.agent_id}})
 
 
 def _outcome(turn: Turn, status: TurnStatus) -> dict[str, Any]:

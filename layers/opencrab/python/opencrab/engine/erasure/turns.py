@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from opencrab.domain.approvals.approval import DECIDED, OPEN
-from opencrab.domain.conversation.client_tools import CLIENT_CALLS, id_of_client_calls
+from opencrab.domain.client_tools import CLIENT_CALLS, CLIENT_TOOLS, id_of_client_calls
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.erasure.request import MARKS_KEPT, ErasureRequest
@@ -14,7 +14,6 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.action import FileWritten
 from opencrab.domain.turn.record import (
-    CLIENT_TOOLS,
     ApprovalRequest,
     BlobPointer,
     CallResult,

@@ -37,6 +37,10 @@ log = logging.getLogger(__name__)
 PAUSE_MS = 30_000.0
 """Milliseconds without embeddings after a failure; full-text search answers meanwhile."""
 
+REFUSALS = 12
+"""The number of refused calls in a row after which a pause begins: it is not one text's doing."""
+
+_TEXT_FAULTS = {Fault.BAD_REQUEST, Fault.TOO_LONG, Fault.BLOCKED}
 _PER_TEXT = 16
 """Tokens that a server may add to each text."""
 
@@ -84,6 +88,7 @@ class MeteredEmbedder:
         self._clock = clock
         self._rules = rules
         self._quiet_until: dict[str, float] = {}
+        self._refusals: dict[str, int] = {}
 
     @property
     def name(self) -> str:
@@ -104,8 +109,10 @@ class MeteredEmbedder:
         if not texts or now < self._quiet_until.get(agent_id, now):
             return None
         try:
-            return self.embed_or_raise(agent_id, texts, at_most_seconds, query=query)
+            found = self.embed_or_raise(agent_id, texts, at_most_seconds, query=query)
         except OpenCrabError as error:
+            if not query and self._is_of_a_text(agent_id, error):
+                return TextVectors(self.name, ())
             self._quiet_until[agent_id] = self._clock.monotonic_ms() + PAUSE_MS
             log.warning(
                 "embedding failed, using full-text search only for 30 s: agent_id=%s, error=%s",
@@ -113,6 +120,15 @@ class MeteredEmbedder:
                 error.message,
             )
             return None
+        self._refusals.pop(agent_id, None)
+        return found
+
+    def _is_of_a_text(self, agent_id: str, error: OpenCrabError) -> bool:
+        """Check whether a call failed for one of its texts, and count it."""
+        if not isinstance(error, ModelCallFailed) or error.fault not in _TEXT_FAULTS:
+            return False
+        refusals = self._refusals[agent_id] = self._refusals.get(agent_id, 0) + 1
+        return refusals % REFUSALS != 0
 
     def embed_or_raise(
         self,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
@@ -18,7 +19,6 @@ from opencrab.domain.turn.action import (
     SpeechSent,
 )
 from opencrab.domain.turn.record import (
-    CLIENT_GROUP,
     ActionCall,
     ActionIntent,
     CallResult,
@@ -28,10 +28,8 @@ from opencrab.domain.turn.record import (
     action_name_of_turn_call,
     arguments_of_turn_call,
 )
-from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.consequence import ExtraWrites
-from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.call import (
     ReadyCall,
     are_turn_call_files_unchanged,
@@ -39,20 +37,17 @@ from opencrab.engine.turn.call import (
     check_turn_call,
     context_of_turn_call,
     is_turn_call_awaiting_answer,
-    let_turn_wait_for_decision,
-    public_name_of_turn_call,
     resolve_turn_call_targets,
 )
+from opencrab.engine.turn.call_watch import ActionCallWatch
 from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn, turn_file_labels
-from opencrab.engine.turn.close import close_narrowed_turn, close_turn, truncate_turn_message
+from opencrab.engine.turn.close import close_narrowed_turn, truncate_turn_message
 from opencrab.engine.turn.large_result import spill_large_turn_result
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.turn.action import one_line
 
 _LINE_ARGUMENTS = 1_000
 _LINE_RESULT = 2_000
 _TRIES = 3
-_REASON = 300
 _INTENDED = {Effect.KEYED, Effect.ONCE}
 
 
@@ -65,18 +60,15 @@ def run_tool_calls_of_turn(work: TurnWork, call: ActionCall) -> None:
     if isinstance(ready, CallResult):
         work.carry(ready, _action_line(work, call, ready))
         return
-    if ready.action.group == CLIENT_GROUP:
-        from opencrab.engine.turn.client_call import run_client_call_of_turn  # noqa: PLC0415
+    if ready.action.outside:
+        from opencrab.engine.turn.waiting import wait_for_turn_call_run_outside  # noqa: PLC0415
 
-        run_client_call_of_turn(work, ready, _finish)
+        wait_for_turn_call_run_outside(work, ready, _finish)
         return
     approved = work.transcript.human_decision(call)
     # None is no answer yet; words that changed after a human said yes were never approved.
-    if approved is False:
-        _stop_as_rejected(work, ready)
-        return
-    if approved is None and is_turn_call_awaiting_answer(work, call):
-        let_turn_wait_for_decision(work, ready)
+    if approved is False or (approved is None and is_turn_call_awaiting_answer(work, call)):
+        _wait_for_decision(work, ready)
         return
     if approved is None and work.narrowed:
         close_narrowed_turn(work)
@@ -104,6 +96,13 @@ def _run_or_ask(work: TurnWork, ready: ReadyCall, *, approved: bool) -> None:
             continue
         return
     # After so many tries others spent the grants each time: it is as if there had been none.
+    _wait_for_decision(work, ready)
+
+
+def _wait_for_decision(work: TurnWork, ready: ReadyCall) -> None:
+    """Let the turn wait for a human, or end with the human's refusal; seldom, so it loads then."""
+    from opencrab.engine.turn.waiting import let_turn_wait_for_decision  # noqa: PLC0415
+
     let_turn_wait_for_decision(work, ready)
 
 
@@ -242,6 +241,8 @@ def _run(
     work: TurnWork, ready: ReadyCall, prepared: Mapping[str, Any], *, repeats: bool = False
 ) -> tuple[CallState, ActionResult]:
     context = context_of_turn_call(work, ready.call, prepared, ready.targets, repeats=repeats)
+    if ready.action.watched:
+        context = replace(context, watch=ActionCallWatch(work, ready.action.name))
     try:
         result = ready.action.run(ready.arguments, context)
     except Unavailable as error:
@@ -308,17 +309,6 @@ def _facts_of_files(work: TurnWork, result: ActionResult) -> tuple[Document, ...
     # A turn that was tainted before has marked them (`ClearedFiles`); this one may be since now.
     names = dict.fromkeys(written)
     return labels + tuple(foreign_name_mark_of_turn(work.turn.agent_id, path) for path in names)
-
-
-def _stop_as_rejected(work: TurnWork, ready: ReadyCall) -> None:
-    result = ActionResult.failure("not approved by a human; the turn ends here")
-    record = call_result(work, ready.call, CallState.REFUSED, result)
-    notice = system_phrase(
-        "rejected", work.profile.agent.language, what=public_name_of_turn_call(ready)
-    )
-    if work.transcript.decision is not None and work.transcript.decision.reason:
-        notice += f" / {one_line(work.transcript.decision.reason, _REASON)}"
-    close_turn(work, TurnStatus.STOPPED, record, notice=notice)
 
 
 def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, ...]:

@@ -28,7 +28,7 @@ from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.interrupt import Interrupt
-from opencrab.domain.turn.record import CLIENT_TOOLS, ApprovalRequest
+from opencrab.domain.turn.record import TURN_ACTIONS, ApprovalRequest
 from opencrab.domain.turn.turn import UNASKED, Stop, Trigger, Turn, TurnStatus
 from opencrab.engine.consequence import TurnTrait
 from opencrab.engine.queueing import enqueue_turn
@@ -259,8 +259,8 @@ def _line(session_id: str, message_id: str, message: Message, now: datetime) -> 
 def _data(message: Message) -> dict[str, Any]:
     quoted = message.metadata.get(QUOTES)
     known = message.attachments() | ({QUOTES: quoted.split()} if quoted else {})
-    if CLIENT_TOOLS in message.metadata:
-        known = known | {CLIENT_TOOLS: True}
+    if TURN_ACTIONS in message.metadata:
+        known = known | {TURN_ACTIONS: True}
     return known | ({SENT_AS: message.sent_as} if message.sent_as else {})
 
 

@@ -1,7 +1,4 @@
-"""Calls: the checks before a tool call runs, the request for its approval, and its result's record.
-
-A line of the session names the call only; a channel gets the question with all that may be shown.
-"""
+"""Calls: the checks before a tool call runs, and the record of its result."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,32 +10,21 @@ from pydantic import BaseModel, ValidationError
 from opencrab.domain.access.authority import authority_permits
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.call_text import name_of_call_for_approval
-from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import (
-    CLIENT_GROUP,
+    OUTSIDE_PREFIX,
     ActionCall,
-    ApprovalRequest,
     CallResult,
     CallState,
     action_name_of_turn_call,
     arguments_of_turn_call,
 )
-from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.approvals import approvals
-from opencrab.engine.approvals.call_card import (
-    approval_question_for_channel,
-    call_card_for_approval,
-)
-from opencrab.engine.consequence import ExtraWrites
-from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.cleared_files import turn_action_reach
 from opencrab.engine.turn.receipt import receipts_of_turn
-from opencrab.engine.turn.work import ASKING, TurnWork
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import (
     FAILURE,
     Action,
@@ -188,68 +174,6 @@ def are_turn_call_files_unchanged(work: TurnWork, ready: ReadyCall) -> bool:
     return asked is not None and asked.targets == ready.bound_targets
 
 
-def let_turn_wait_for_decision(work: TurnWork, ready: ReadyCall) -> None:
-    """Request an approval and let the turn wait; later calls of the step are cancelled.
-
-    A waiting turn costs nothing.
-    """
-    call = ready.call
-    waiting = work.turn.replaced(status=TurnStatus.WAITING)
-    # The request was saved before a worker died: the human is not asked a second time.
-    if is_turn_call_awaiting_answer(work, call):
-        work.save(waiting, unless_stopped=True, progress=True)
-        return
-    step = work.transcript.steps[-1]
-    later = step.answer.calls[step.answer.calls.index(call) + 1 :]
-    for other in (other for other in later if other.id not in step.results):
-        result = ActionResult.failure("not run: an earlier call of this step waits for approval")
-        work.carry(call_result(work, other, CallState.CANCELLED, result))
-    request = ApprovalRequest(
-        n=work.next_n,
-        call_id=call.id,
-        name=ready.action.name,
-        argument_hash=call.argument_hash,
-        what=ready.what,
-        touches=ready.touches,
-        targets=ready.bound_targets,
-        at=work.runtime.clock.now(),
-    )
-    text = system_phrase(
-        "waiting", work.profile.agent.language, what=public_name_of_turn_call(ready)
-    )
-    opened = approvals.open_approval(
-        work.turn, work.profile.agent, request, ready.impact, work.runtime.clock.now()
-    )
-    for on_wait in work.hooks.on_wait:
-        on_wait(work, opened)
-    work.save(
-        waiting,
-        request,
-        lines=(
-            work.line(LineKind.APPROVAL, text, data={"call_id": call.id, "approval_id": opened.id}),
-        ),
-        utterances=work.utterance(
-            _channel_text(work, ready, opened.id), ASKING + request.n, approval=opened.id
-        ),
-        beside=ExtraWrites(facts=(opened,)),
-        unless_stopped=True,
-        progress=True,
-    )
-
-
-def _channel_text(work: TurnWork, ready: ReadyCall, approval_id: str) -> str:
-    """Return the question for a channel: with every byte of the call, or with no way to agree."""
-    if work.turn.channel is None:
-        return ""
-    language = work.profile.agent.language
-    text = system_phrase("question", language, what=ready.what, touches=ready.touches)
-    # Whoever decides is told what the call replaces, whatever the turn itself may read.
-    own = context_of_turn_call(work, ready.call, {}, ready.targets)
-    whole = replace(own, reach=work.runtime.reach, clearance=NOTHING_WITHHELD)
-    card = call_card_for_approval(ready.call, ready.action, whole)
-    return approval_question_for_channel(card, text, approval_id, language)
-
-
 def public_name_of_turn_call(ready: ReadyCall) -> str:
     """Return what a line says of a call: not all who read the session may see its arguments."""
     return name_of_call_for_approval(ready.action.name, ready.impact.value)
@@ -313,17 +237,17 @@ def _invalid_call_result(work: TurnWork, call: ActionCall, error: str) -> CallRe
     return record.replaced(invalid=True)
 
 
-def _find_client_action(work: TurnWork, name: str) -> Action | None:
-    """Return a tool of the client by its action's name; models also say what the client says."""
-    found = {tool.name: tool for tool in work.prompt.client_tools}
-    # A client's tool may itself be called client__x: the action of this very name is meant first.
-    return found.get(name) or found.get(f"{CLIENT_GROUP}__{name}")
+def _find_turn_action(work: TurnWork, name: str) -> Action | None:
+    """Return one of the turn's own actions by name; models also leave out how the name begins."""
+    found = {action.name: action for action in work.prompt.turn_actions}
+    # One may go on as it begins, client__client__x: the action of this very name is meant first.
+    return found.get(name) or found.get(f"{OUTSIDE_PREFIX}{name}")
 
 
 def _find_offered_action(work: TurnWork, name: str) -> Action | None:
     action = work.runtime.actions.find(name)
     if action is None:
-        return _find_client_action(work, name)
+        return _find_turn_action(work, name)
     routing = work.runtime.models.routing
     return action if action.offered(work.profile.agent, routing) else None
 

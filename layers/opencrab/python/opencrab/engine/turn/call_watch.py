@@ -17,11 +17,15 @@ from opencrab.domain.value import MicroUsd
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.conversation.answers import AnswerPart
+from opencrab.ports.conversation.answers import AnswerPart, CallProgress
 from opencrab.ports.conversation.channel import AnswerPreview
 from opencrab.ports.turn.journal import Interruption
 
 NOT_INTERRUPTED = Interruption()
+
+
+PROGRESS_MS = 500.0
+"""Milliseconds between two signs of how far a call of an action has come."""
 
 
 class CallWatch:
@@ -135,6 +139,52 @@ class CallWatch:
                 withdrawn=withdrawn,
             )
         )
+
+
+class ActionCallWatch:
+    """`ports.conversation.answers.CallProgressWatch` of a turn's running call of an action.
+
+    What is shown is stored nowhere and enters no prompt. A pause, and the next message, let
+    the call end by itself: it may be one that cannot be repeated.
+    """
+
+    def __init__(self, work: TurnWork, action: str) -> None:
+        self._work = work
+        self._action = action
+        self._progress: CallProgress | None = None
+        self._next_check = self._next_show = work.runtime.clock.monotonic_ms()
+
+    def show(self, done: float, total: float | None, text: str) -> None:
+        self._progress = CallProgress(self._action, done, total, text)
+        self._show_due(self._work.runtime.clock.monotonic_ms())
+
+    def is_stopped(self) -> bool:
+        now = self._work.runtime.clock.monotonic_ms()
+        self._show_due(now)
+        if now < self._next_check:
+            return False
+        self._next_check = now + self._work.runtime.rules.stop_check_ms
+        try:
+            found = self._work.runtime.home.journal.interruption(self._work.turn)
+        except Unavailable:
+            return False
+        except NotFound:
+            # It was forgotten meanwhile.
+            return True
+        stop = found.stop
+        is_over = stop is not None and not (stop.pause or stop.is_takeover)
+        if is_over or found.frozen is not None or found.superseded:
+            return True
+        self._work.renew_lease()
+        return False
+
+    def _show_due(self, now: float) -> None:
+        if self._progress is None or now < self._next_show:
+            return
+        self._next_show = now + PROGRESS_MS
+        turn, progress, self._progress = self._work.turn, self._progress, None
+        part = AnswerPart(turn.session_id, turn.agent_id, turn.id, 0, progress=progress)
+        self._work.runtime.answers.publish(part)
 
 
 def result_of_interrupted_turn_call(

@@ -2,7 +2,7 @@
 
 from opencrab.domain.approvals.call_text import require_shown_approval
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.turn.record import CLIENT_GROUP, ApprovalDecision, ApprovalRequest
+from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.queueing import enqueue_turn
@@ -43,7 +43,7 @@ def decide_waiting_turn(
             f"turn {turn_id!r} is not waiting for an approval",
             cure="read the turn again: it may have been decided or stopped already",
         )
-    if asked[-1].name.startswith(f"{CLIENT_GROUP}__"):
+    if asked[-1].wants_result:
         raise Conflict(
             f"turn {turn_id!r} waits for its client, not for an approval",
             cure="cancel the turn if its client brings no result",
@@ -59,6 +59,18 @@ def decide_waiting_turn(
         require_shown_approval(wanted, asked[-1].argument_hash, shown_hash)
         return _decide_in_journal(runtime.home, turn_id, asked[-1], approved=approved, by=by)
     return runtime.home.journal.header(turn_id)
+
+
+def is_turn_waiting_for_result(home: Home, turn: Turn) -> bool:
+    """Check whether a turn waits for the result of a call that somebody outside runs.
+
+    No decision of a person helps it on. Raises NotFound.
+    """
+    if turn.status is not TurnStatus.WAITING or turn.stop is not None:
+        return False
+    records = home.journal.load(turn.id).records
+    asked = [record for record in records if isinstance(record, ApprovalRequest)]
+    return bool(asked) and asked[-1].wants_result
 
 
 def _decide_in_journal(

@@ -23,11 +23,12 @@ from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
 from opencrab.domain.memory.clearance import Clearance, Listeners, memory_clearance_of_turn
-from opencrab.domain.turn.record import CLIENT_TOOLS
+from opencrab.domain.turn.record import TURN_ACTIONS
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
 from opencrab.engine.access.owners import owners_among_principals
+from opencrab.engine.consequence import TurnTrait
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.prompt_cache import KnownWorld, PromptInputs, Surroundings
 from opencrab.engine.turn.work import TurnWork
@@ -102,7 +103,7 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
             world=None
             if profile.agent.world is None
             else _known_world(runtime, turn, profile.agent, clearance),
-            client_tools=_client_tools(runtime, turn) if last and CLIENT_TOOLS in last else (),
+            turn_actions=_turn_actions(runtime, turn) if last and TURN_ACTIONS in last else (),
             seen_events=() if around is None else tuple(event.id for event in around.events),
         ),
     )
@@ -119,11 +120,11 @@ def _surroundings(
     return read_prompt_surroundings(runtime.home, turn, profile, clearance)
 
 
-def _client_tools(runtime: Runtime, turn: Turn) -> tuple[Action, ...]:
-    """Return the tools of the client that asks, as actions; few turns have any."""
-    from opencrab.engine.turn.client_call import read_client_tools_of_turn  # noqa: PLC0415
-
-    return read_client_tools_of_turn(runtime, turn)
+def _turn_actions(runtime: Runtime, turn: Turn) -> tuple[Action, ...]:
+    """Return the actions that only this turn has, by name; few turns have any."""
+    found = runtime.consequences[frozenset({TurnTrait.OUTSIDE})].turn_actions
+    actions = (action for turn_actions in found for action in turn_actions(runtime, turn))
+    return tuple(sorted(actions, key=lambda action: action.name))
 
 
 def _known_world(

@@ -110,7 +110,7 @@ class PromptInputs:
     lines before the history. `mind` is the agent's state with the skills for its folders enabled.
     `seen_events` are the ids of the events that the prompt lists. `offered` are the schemas of its
     actions with the routing that they are for, `system` the system text by the memories in it;
-    `client_tools` are the tools of the client that asks.
+    `turn_actions` are the actions that only this turn has.
     """
 
     shown: tuple[MessageGroup, ...] | None = None
@@ -126,5 +126,5 @@ class PromptInputs:
     world: KnownWorld | None = None
     seen_events: tuple[str, ...] = ()
     offered: tuple[Routing, tuple[ActionSchema, ...]] | None = None
-    client_tools: "tuple[Action, ...]" = ()
+    turn_actions: "tuple[Action, ...]" = ()
     system: dict[PromptText, PromptText] = field(default_factory=dict)

@@ -220,10 +220,9 @@ class TurnWork:
     def _header(self, turn: Turn, sequence: int, at: datetime, *, progress: bool) -> Turn:
         """Return the header to save, with its lease renewed, or ended with the turn."""
         lease = at + timedelta(seconds=self.runtime.rules.step_lease_seconds)
-        return (turn.without_crashes() if progress else turn).replaced(
-            sequence=sequence,
-            lease_until=None if turn.status.is_end else lease,
-        )
+        until = None if turn.status.is_end else lease
+        turn = turn.without_crashes() if progress else turn
+        return turn.replaced(sequence=sequence, lease_until=until)
 
     def _usage(self, turn: Turn, records: tuple[Record, ...], at: datetime) -> tuple[UsageRow, ...]:
         """Return the ledger row of the model call that one of these records ends, if any."""
@@ -262,6 +261,7 @@ class TurnWork:
             TurnTrait.DORMANT: agent.status is AgentStatus.DORMANT,
             TurnTrait.OWN_LIFE: agent.heartbeat.acts_on_its_own or bool(agent.heartbeat.channel),
             TurnTrait.REPORTED: bool(self.profile.mind.reported),
+            TurnTrait.OUTSIDE: bool(self.prompt.turn_actions),
         }
         return frozenset(trait for trait, holds in facts.items() if holds)
 

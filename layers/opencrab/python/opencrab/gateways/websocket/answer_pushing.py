@@ -78,6 +78,9 @@ class AnswerPusher:
         return bool(self._watchers(session_id, agent_id))
 
     def publish(self, part: AnswerPart) -> None:
+        if part.progress is not None:
+            # Each push is a request of its own; how far a call has come is not worth one.
+            return
         message = self._messages.get(part.turn_id)
         if message is not None and (message.part.n != part.n or part.starts_over):
             self._messages.pop(part.turn_id).end(withdrawn=True)

@@ -1,4 +1,4 @@
-"""Answers that a model is still giving: what watchers are shown of them while they arrive.
+"""What a turn is doing now, for those who watch: a model's answer, and how far a call has come.
 
 Nothing of it is stored, and any of it may be lost: the journal's line is what was said.
 """
@@ -9,8 +9,31 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
+class CallProgress:
+    """How far a call of an action has come: `done` of `total`, None if nobody knows that.
+
+    `text` is what its server says of it: words from outside, on one line.
+    """
+
+    action: str
+    done: float
+    total: float | None = None
+    text: str = ""
+
+
+class CallProgressWatch(Protocol):
+    """Watches a running call of an action, in the thread of its turn."""
+
+    def show(self, done: float, total: float | None, text: str) -> None:
+        """Show how far it has come: only the newest, and not more often than people read."""
+
+    def is_stopped(self) -> bool:
+        """Show what is due, and check whether its turn was stopped, so that it should end."""
+
+
+@dataclass(frozen=True)
 class AnswerPart:
-    """The next part of the answer to a turn's model call `n`.
+    """The next part of the answer to a turn's model call `n`, or the `progress` of another call.
 
     With `starts_over` it replaces everything shown before; `ended` says that no more will come,
     and `withdrawn` with it that no line will have these words.
@@ -24,6 +47,7 @@ class AnswerPart:
     starts_over: bool = False
     ended: bool = False
     withdrawn: bool = False
+    progress: CallProgress | None = None
 
 
 Wants = Callable[[str, str], bool]

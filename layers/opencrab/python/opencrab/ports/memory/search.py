@@ -90,7 +90,7 @@ class IndexStatus:
 
 @dataclass(frozen=True)
 class TextVectors:
-    """Embeddings of texts by one model, in the order of the texts."""
+    """Embeddings of texts by one model, in the order of the texts; none if it refused a text."""
 
     model: str
     vectors: tuple[tuple[float, ...], ...]
@@ -112,6 +112,9 @@ class TextEmbedder(Protocol):
         at_most_seconds: float | None = None,
     ) -> TextVectors | None:
         """Compute embeddings; returns None (no error) without a model, permission or budget.
+
+        If the model refuses a text, as one that its vendor blocks, there are no vectors at all: the
+        caller may ask for fewer texts.
 
         `query` says that the texts are searched with, not stored: some models tell them apart.
         """

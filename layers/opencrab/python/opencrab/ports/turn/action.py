@@ -30,6 +30,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.answers import CallProgressWatch
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Documents
 from opencrab.ports.memory.search import Search
@@ -84,7 +85,7 @@ class ActionContext:
     the one that the turn serves, as of the turn's begin or changed by it since. `trials` are the
     settings of experiments, `task_type` is the turn's. `targets` are those of the call, as they
     were ruled on; None where nobody ruled, as in a preview. `repeats` says that a worker which has
-    ended may have run the call before.
+    ended may have run the call before. `watch` is there for an action that is `watched`.
     """
 
     agent: Agent
@@ -105,6 +106,7 @@ class ActionContext:
     targets: tuple[str, ...] | None = None
     prepared: dict[str, Any] = field(default_factory=dict)
     repeats: bool = False
+    watch: CallProgressWatch | None = None
 
     @property
     def time_zone(self) -> str:
@@ -172,7 +174,9 @@ class Action:
     turn make this call unasked: it is written with the call and uses the policy up. `for_peers` is
     set for the few actions beyond speech and reading that turns of a peer may use, `owner_only` for
     those that only turns of the owner and the agent itself may; `origin` says where an action is
-    declared that is not of this package. Arguments and results are limited in bytes of JSON; larger
+    declared that is not of this package. Calls of one that is `outside` are run by somebody else,
+    while the turn waits; one that is `watched` shows how far it has come, and ends if the turn is
+    stopped. Arguments and results are limited in bytes of JSON; larger
     results go to a workspace file if `spills`, else the action limits its results itself.
     """
 
@@ -195,6 +199,8 @@ class Action:
     for_peers: bool = False
     owner_only: bool = False
     origin: str = ""
+    outside: bool = False
+    watched: bool = False
     argument_bytes: int = ARGUMENT_BYTES
     result_bytes: int = RESULT_BYTES
     spills: bool = True

@@ -194,8 +194,8 @@ def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
     known = work.prompt.offered
     if known is None or known[0] is not routing:
         found = work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, mind)
-        if work.prompt.client_tools:
-            found += tuple(e.schema(profile.agent.language) for e in work.prompt.client_tools)
+        if work.prompt.turn_actions:
+            found += tuple(e.schema(profile.agent.language) for e in work.prompt.turn_actions)
         known = work.prompt.offered = (routing, found)
     return known[1]
 

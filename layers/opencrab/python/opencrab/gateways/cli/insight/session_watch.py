@@ -85,12 +85,24 @@ class EventPrinter:
         if kind == "CUSTOM" and event["name"] == "gap":
             self._terminal.print_dim(self._terminal.words("watch_gap", **event["value"]))
             return
+        if kind == "CUSTOM" and event["name"] == "progress":
+            self._progress(event["value"])
+            return
         if kind.startswith("RUN_"):
             return
         self._pieces.append(event)
         if "sequence" in metadata:
             pieces, self._pieces = self._pieces, []
             self._line(pieces, metadata)
+
+    def _progress(self, value: Event) -> None:
+        """Say how far a running call has come; `total` and the server's words may be missing."""
+        total, said = value.get("total"), value.get("text", "")
+        done = f"{value['progress']:g}" if total is None else f"{value['progress']:g}/{total:g}"
+        words = f"{done} {said}".rstrip()
+        self._terminal.print_dim(
+            self._terminal.words("watch_progress", action=value["toolCallName"], words=words)
+        )
 
     def _line(self, pieces: list[Event], metadata: Event) -> None:
         kind, name = metadata["kind"], metadata["speakerName"]

@@ -9,6 +9,11 @@ from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.approval import Approval, ApprovalState
+from opencrab.domain.approvals.buttons import (
+    ApprovalButtonKind,
+    data_of_approval_buttons,
+    read_approval_button,
+)
 from opencrab.domain.discord.community import KIND, discord_address
 from opencrab.domain.errors import Conflict, NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.domain.turn.turn import Turn
@@ -38,21 +43,17 @@ _DEPTH = 8
 _THUMBS: dict[str, Thumbs] = {"u": "up", "d": "down"}
 
 
-def press_interaction_button(  # noqa: PLR0911 - one for each kind of button
-    asked: AgentQuery, interaction: Interaction
-) -> Payload | None:
+def press_interaction_button(asked: AgentQuery, interaction: Interaction) -> Payload | None:
     """Carry out a button; returns a message for the user who pressed it, if any.
 
     Raises Refused, NotFound and Conflict, which that user is shown as well.
     """
+    if (press := read_approval_button(interaction.custom_id)) is not None:
+        if press.kind is ApprovalButtonKind.SHOW:
+            return _open(asked, interaction.shown, press.approval_id)
+        shown_hash = press.shown_hash
+        return _decide(asked, interaction.shown, press.approval_id, shown_hash=shown_hash)
     match interaction.custom_id.split(":"):
-        case ["oc", "ap", approval_id, "y", shown_hash]:
-            return _decide(asked, interaction.shown, approval_id, shown_hash=shown_hash)
-        case ["oc", "ap", approval_id, "n"]:
-            return _decide(asked, interaction.shown, approval_id, shown_hash=None)
-        case ["oc", "ap", approval_id, "s" | "y"]:
-            # Buttons of before said nothing of what was shown beside them: they only open it now.
-            return _open(asked, interaction.shown, approval_id)
         case ["oc", "fb", turn_id, "u" | "d" as thumb]:
             return _feedback(asked, turn_id, _THUMBS[thumb])
         case ["oc", "sp", turn_id]:
@@ -162,7 +163,7 @@ def _close(asked: AgentQuery, shown: Shown, approval_id: str, outcome: str) -> N
         return
     room = CONTENT - discord_text_length(outcome) - 2
     content = "\n\n".join(filter(None, (cut_discord_text(shown.content, room), outcome)))
-    components = button_used_up(shown.components, f"oc:ap:{approval_id}:")
+    components = button_used_up(shown.components, data_of_approval_buttons(approval_id))
     message = {"content": content, "components": components}
     try:
         asked.runtime.discord.edit_reply(asked.reply, message)

@@ -13,6 +13,7 @@ from typing import Any
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.approvals.approval import Approval
+from opencrab.domain.approvals.buttons import buttons_of_shown_approval
 from opencrab.domain.approvals.call_text import approval_hash
 from opencrab.domain.errors import NotFound, Refused, Unavailable
 from opencrab.engine.approvals.approvals import (
@@ -135,18 +136,19 @@ def _card(asked: AgentQuery, approval: Approval, most: int) -> ShownCall:
 def _row(asked: AgentQuery, shown: ShownCall, number: str = "") -> tuple[dict[str, Any], ...]:
     """Return the buttons of an approval: to approve it only if it is shown whole."""
     approval, language = shown.approval, asked.language
-    name = f"oc:ap:{approval.id}"
-    if shown.whole:
+    shown_hash = approval_hash(approval.argument_hash) if shown.whole else ""
+    found = buttons_of_shown_approval(approval.id, shown_hash)
+    if found.approve:
         label = f"{discord_text_of_view(language, 'approve')}{number}"
-        first = make_button(label, f"{name}:y:{approval_hash(approval.argument_hash)}", Style.YES)
+        first = make_button(label, found.approve, Style.YES)
     else:
-        first = make_button(f"{discord_text_of_view(language, 'open')}{number}", f"{name}:s")
+        first = make_button(f"{discord_text_of_view(language, 'open')}{number}", found.show)
     return first, _reject_button(asked, approval, number)
 
 
 def _reject_button(asked: AgentQuery, approval: Approval, number: str) -> dict[str, Any]:
     label = f"{discord_text_of_view(asked.language, 'reject')}{number}"
-    return make_button(label, f"oc:ap:{approval.id}:n", Style.NO)
+    return make_button(label, buttons_of_shown_approval(approval.id, "").reject, Style.NO)
 
 
 def _page_for(asked: AgentQuery, approval: Approval) -> str | None:

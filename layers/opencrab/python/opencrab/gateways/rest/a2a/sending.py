@@ -16,6 +16,7 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.access.visibility import require_access_to_session
 from opencrab.engine.turn.admission import admit_turns_of_message
+from opencrab.engine.turn.control import is_turn_waiting_for_result
 from opencrab.gateways.rest.a2a.client_request import (
     A2aRequest,
     a2a_count,
@@ -131,7 +132,7 @@ async def _decide(asked: A2aRequest, sending: A2aSending, turn: Turn) -> None:
     """Decide the call for which a task waits; nothing else can be said to a task that exists."""
     decision = _decision(sending)
     if decision is None:
-        raise _nothing_to_say(turn)
+        raise _nothing_to_say(asked, turn)
     if sending.hops:
         raise A2aError(
             A2aErrorCode.UNSUPPORTED_OPERATION,
@@ -149,13 +150,15 @@ async def _decide(asked: A2aRequest, sending: A2aSending, turn: Turn) -> None:
         )
     except RouteProblem:
         if turn.status.is_end:
-            raise _nothing_to_say(turn) from None
+            raise _nothing_to_say(asked, turn) from None
         raise
 
 
-def _nothing_to_say(turn: Turn) -> A2aError:
+def _nothing_to_say(asked: A2aRequest, turn: Turn) -> A2aError:
     """Return the error of a message to a task that takes none, or none like this one."""
-    if turn.status is TurnStatus.WAITING:
+    if is_turn_waiting_for_result(asked.runtime.home, turn):
+        why = "waits for the program that began it, which brings the result of its own tool"
+    elif turn.status is TurnStatus.WAITING:
         names = ", ".join(sorted(_DECISION))
         why = f"waits for a decision: send a data part with {names}; its status names the approval"
     else:

@@ -14,6 +14,8 @@ from opencrab.domain.turn.action import FileWritten
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.access.visibility import PUBLISHED, require_access_to_turn
+from opencrab.engine.phrases import system_phrase
+from opencrab.engine.turn.control import is_turn_waiting_for_result
 from opencrab.gateways.rest.a2a.client_request import A2aRequest
 from opencrab.gateways.rest.a2a.errors import A2aError
 from opencrab.gateways.rest.insight.turn_outcome import TurnErrorType, insight_turn_outcome
@@ -104,7 +106,9 @@ def a2a_status_of_answer(asked: A2aRequest, answer: CompletionAnswer) -> Table:
     parts: list[Table] = []
     if state is A2aTaskState.INPUT_REQUIRED:
         parts = [_text(line.text) for line in answer.replies.lines if not _is_speech(line)]
-        if (waits := _waiting_call(asked, answer)) is not None:
+        if is_turn_waiting_for_result(asked.runtime.home, turn):
+            parts = [_text(system_phrase("client_awaited", answer.language))]
+        elif (waits := _waiting_call(asked, answer)) is not None:
             parts.append({"data": waits, "mediaType": "application/json"})
     elif state.is_end and state is not A2aTaskState.COMPLETED:
         outcome = insight_turn_outcome(answer.runtime.home.journal, turn, answer.language)

@@ -42,7 +42,7 @@ from opencrab.gateways.rest.http.event_stream import (
     http_event_stream_response,
     stream_http_events,
 )
-from opencrab.ports.conversation.answers import AnswerPart, NoWatchers
+from opencrab.ports.conversation.answers import AnswerPart, CallProgress, NoWatchers
 
 _BATCH = 100
 
@@ -135,6 +135,7 @@ class SessionFollower:
         return lines + [event for item in moved.items() if (event := self._turn_event(*item))]
 
     def _part_events(self, parts: tuple[AnswerPart, ...]) -> list[str]:
+        parts = tuple(part for part in parts if self._visible.shows_part(part))
         if not self._agui:
             return [_part_event(part) for part in parts]
         now = self._runtime.clock.now()
@@ -292,6 +293,8 @@ def _begin(
 
 
 def _part_event(part: AnswerPart) -> str:
+    if part.progress is not None:
+        return _progress_event(part, part.progress)
     said = {
         "turn_id": part.turn_id,
         "agent_id": part.agent_id,
@@ -301,6 +304,18 @@ def _part_event(part: AnswerPart) -> str:
         "ended": part.ended,
     }
     return f"event: answer\ndata: {json.dumps(said, ensure_ascii=False)}\n\n"
+
+
+def _progress_event(part: AnswerPart, progress: CallProgress) -> str:
+    moved = {
+        "turn_id": part.turn_id,
+        "agent_id": part.agent_id,
+        "action": progress.action,
+        "done": progress.done,
+        "total": progress.total,
+        "text": progress.text,
+    }
+    return f"event: call_progress\ndata: {json.dumps(moved, ensure_ascii=False)}\n\n"
 
 
 def _data(event: live_events.Event) -> str:

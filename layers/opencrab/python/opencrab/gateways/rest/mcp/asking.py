@@ -17,6 +17,7 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.access.visibility import require_access_to_turn
+from opencrab.engine.turn.control import is_turn_waiting_for_result
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for_session_replies
 from opencrab.gateways.rest.http.polling import EVERY
 from opencrab.gateways.rest.insight.turn_outcome import TurnOutcome, insight_turn_outcome
@@ -221,9 +222,7 @@ def _result_of_turns(called: McpRequest, replies: Replies) -> ToolResult:
         if part not in heard
     ]
     notes = [
-        _TEXTS["waiting" if turn.status is TurnStatus.WAITING else "pending"][
-            called.language
-        ].format(turn=turn.id)
+        _TEXTS[_note_of(called, turn)][called.language].format(turn=turn.id)
         for turn in replies.turns
         if not turn.status.is_end
     ]
@@ -231,6 +230,14 @@ def _result_of_turns(called: McpRequest, replies: Replies) -> ToolResult:
     return ToolResult(
         content, text or _TEXTS["silent"][called.language], bool(errors and not has_spoken)
     )
+
+
+def _note_of(called: McpRequest, turn: Turn) -> str:
+    """Return which text says what a turn that has not ended waits for."""
+    if turn.status is not TurnStatus.WAITING:
+        return "pending"
+    is_for_client = is_turn_waiting_for_result(called.runtime.home, turn)
+    return "waiting_for_client" if is_for_client else "waiting"
 
 
 def _outcome(called: McpRequest, turn: Turn) -> TurnOutcome:

@@ -3,7 +3,7 @@
 from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.conversation.client_tools import ClientCalls
+from opencrab.domain.client_tools import ClientCalls
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Conflict, Exhausted, OpenCrabError, Unavailable
 from opencrab.domain.models.fault import Fault, ModelCallFailed

@@ -8,20 +8,20 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 
 from opencrab.domain.access.policy import Verb
+from opencrab.domain.client_tools import CLIENT_TOOLS, ClientCalls, ClientTools
 from opencrab.domain.conversation.attachment import message_attachment_picture_type
-from opencrab.domain.conversation.client_tools import ClientCalls, ClientTools
 from opencrab.domain.conversation.client_transcript import ClientTranscript
 from opencrab.domain.conversation.message import ImagePart, Message, Sender, TextPart
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.turn.record import CLIENT_TOOLS
+from opencrab.domain.turn.record import TURN_ACTIONS
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.access.visibility import require_access_to_turn
+from opencrab.engine.client_tools.results import accept_client_results
 from opencrab.engine.conversation.client_conversation import ClientConversation
-from opencrab.engine.conversation.client_results import accept_client_results
 from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller
@@ -75,7 +75,7 @@ class ClientAdmission:
                     authority=self.caller.authority,
                     parts=(*((TextPart(text=text),) if text.strip() else ()), *shown),
                     # A request with other tools is another one, whose calls its client can run.
-                    metadata={} if self.tools is None else {CLIENT_TOOLS: self.tools.names_hash},
+                    metadata={} if self.tools is None else {TURN_ACTIONS: self.tools.names_hash},
                 )
             except ValidationError as error:
                 raise Invalid(

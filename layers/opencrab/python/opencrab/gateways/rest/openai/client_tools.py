@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.domain.conversation.client_tools import ClientTool, ClientTools, client_action_name
+from opencrab.domain.client_tools import ClientTool, ClientTools, client_action_name
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.mcp.schema import mcp_argument_schema
 from opencrab.domain.mcp.text import DESCRIPTION, visible_mcp_text

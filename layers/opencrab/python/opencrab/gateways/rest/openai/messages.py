@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from opencrab.domain.conversation.client_tools import ClientTools
+from opencrab.domain.client_tools import ClientTools
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.name import NewName

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from opencrab.domain.conversation.client_tools import ClientTools
+from opencrab.domain.client_tools import ClientTools
 from opencrab.domain.errors import Invalid
 from opencrab.domain.name import NewName
 from opencrab.gateways.rest.openai.client_messages import ClientMessage, ClientMessages

@@ -12,7 +12,7 @@ from opencrab.domain.conversation.client_transcript import ClientTranscript
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.access.visibility import require_access_to_turn
-from opencrab.engine.conversation.client_results import find_client_calls
+from opencrab.engine.client_tools.results import find_client_calls
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn import control
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker

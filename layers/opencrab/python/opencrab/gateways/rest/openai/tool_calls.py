@@ -3,17 +3,15 @@
 import json
 from typing import Literal
 
-from opencrab.domain.conversation.client_tools import ClientTools
+from opencrab.domain.client_tools import CLIENT_TOOLS, ClientTools
 from opencrab.domain.turn.record import (
-    CLIENT_GROUP,
-    CLIENT_TOOLS,
     action_name_of_turn_call,
     arguments_of_turn_call,
 )
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Value
-from opencrab.engine.conversation.client_results import find_client_calls
+from opencrab.engine.client_tools.results import find_client_calls
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.openai.client_tools import client_call_id
 from opencrab.ports.turn.journal import resolve_record_pointers
@@ -42,7 +40,7 @@ def calls_awaiting_client(runtime: Runtime, turn: Turn) -> tuple[ToolCall, ...]:
     records = resolve_record_pointers(home.journal.load(turn.id).records, home.blobs)
     transcript = Transcript.of(records)
     asked = transcript.approval
-    if asked is None or transcript.decision or not asked.name.startswith(f"{CLIENT_GROUP}__"):
+    if asked is None or transcript.decision or not asked.wants_result:
         return ()
     waits = find_client_calls(runtime, turn, asked.n)
     offered = home.facts.get(turn.agent_id, CLIENT_TOOLS, turn.id)

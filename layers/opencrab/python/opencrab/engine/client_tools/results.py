@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 
-from opencrab.domain.conversation.client_tools import (
+from opencrab.domain.client_tools import (
     CLIENT_CALLS,
     ClientCalls,
     id_of_client_calls,

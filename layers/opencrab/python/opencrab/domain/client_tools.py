@@ -7,13 +7,14 @@ request for an approval, which every release reads; what is the client's lies in
 from typing import Any
 
 from opencrab.domain.identifier import content_hash
+from opencrab.domain.turn.record import OUTSIDE_PREFIX
 from opencrab.domain.value import Identifier, Value
+
+CLIENT_TOOLS = "client_tools"
+"""The kind of documents with what a client offers: their agent owns them, the id is the turn's."""
 
 CLIENT_CALLS = "client_calls"
 """The kind of documents with calls that a client has to run; see `id_of_client_calls`."""
-
-CLIENT_ACTION_PREFIX = "client__"
-"""How the actions begin that clients run: no action of ours does, nor one of an MCP server."""
 
 _LONGEST_ACTION = 64
 _DIGEST = 8
@@ -67,7 +68,7 @@ def id_of_client_calls(turn_id: str, n: int) -> str:
 
 def client_action_name(tool: str) -> str:
     """Return the name of a tool's action: at most 64 characters, another one for every tool."""
-    name = f"{CLIENT_ACTION_PREFIX}{tool}"
+    name = f"{OUTSIDE_PREFIX}{tool}"
     if len(name) <= _LONGEST_ACTION:
         return name
     digest = content_hash(tool.encode())[:_DIGEST]
