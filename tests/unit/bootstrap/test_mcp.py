@@ -1,6 +1,6 @@
 """MCP servers from the settings: what is wrong with them is said with the setting's name."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -128,10 +128,11 @@ def test_stored_secrets_are_looked_up_and_only_those_that_servers_name() -> None
             {}, {}, own=OwnerSettings(_own(web=web, lacking=lacking)), secret=secret
         )
 
-    link = configured_mcp_link(values, load, stored, is_local=True)
+    link = configured_mcp_link(values, load, stored, cast(Any, None), is_local=True)
     assert link.servers[0].problem == "the variable NOWHERE is not set"
     assert link.servers[1].headers == {"Authorization": f"Bearer {SECRET}"}
     assert set(stored.asked) == {"TOKEN", "ADDRESS", "NOWHERE"}
+    assert link.sign_ins is None, "nobody signs in where the settings have a token"
     link.client.close()  # type: ignore[attr-defined]
 
 

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from opencrab.domain.errors import Invalid
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from opencrab.domain.mcp.server import McpServer
     from opencrab.ports.access.secrets import Secrets
     from opencrab.ports.documents import Documents
-    from opencrab.ports.mcp import McpLink
+    from opencrab.ports.mcp import McpLink, McpSignIns
     from opencrab.ports.skills import StandardSkills
     from opencrab.settings import Settings
 
@@ -103,6 +103,7 @@ def _address_problem(server: "McpServer", field: str, *, is_local: bool) -> tupl
         return "the address of the API is missing", f"write {field}.url"
     described = "" if is_file else server.openapi
     addresses = {"url": server.url, "openapi": described, "a2a": server.a2a}
+    addresses["oauth.issuer"] = server.oauth.issuer
     for key, url in addresses.items():
         if url:
             named = f"the MCP server {server.name}"
@@ -115,12 +116,14 @@ def configured_mcp_link(
     configured: "Settings",
     load: "Callable[..., Settings] | None",
     secrets: "Secrets | None",
+    facts: "Documents",
     *,
     is_local: bool,
 ) -> "McpLink":
     """Return the servers of the settings with their client; raises Invalid as the servers do.
 
-    Variables that the environment lacks are looked up in `secrets`, and no others of the settings.
+    `facts` has the owner's sign-ins, encrypted with one of the `secrets`. Variables that the
+    environment lacks are looked up there, and no others of the settings.
     """
     from opencrab.ports.mcp import McpLink
 
@@ -129,7 +132,10 @@ def configured_mcp_link(
 
         configured = load_settings_with_secrets(configured, load, secrets, _SECTION)
     servers = configured_mcp_servers(configured, is_local=is_local)
-    return McpLink(servers, mcp_connections(is_local=is_local))
+    sign_ins = None
+    if secrets is not None and any(each.may_sign_in for each in servers):
+        sign_ins = cache(partial(_sign_ins, facts, secrets, is_local=is_local))
+    return McpLink(servers, mcp_connections(sign_ins, is_local=is_local), sign_ins)
 
 
 def registry_with_mcp_tools(
@@ -157,30 +163,53 @@ def registry_with_mcp_tools(
     )
 
 
-def mcp_connections(*, is_local: bool) -> "McpConnections":
+def mcp_connections(
+    sign_ins: "Callable[[], McpSignIns] | None" = None, *, is_local: bool
+) -> "McpConnections":
     """Return the client of MCP servers, which connects at the first use of each."""
     from opencrab.adapters.mcp import McpConnections
 
-    return McpConnections(_connect_locally if is_local else _connect_to_public)
+    def connect(server: "McpServer") -> "McpConnection":
+        if server.command and is_local:
+            from opencrab.adapters.mcp.stdio import StdioConnection
+
+            return StdioConnection(server, os.environ)  # noqa: TID251 - what programs need
+        return _connection(server, _own_backend(is_local=is_local), sign_ins)
+
+    return McpConnections(connect)
 
 
-def _connect_locally(server: "McpServer") -> "McpConnection":
-    """Start a command, or connect to any address: its owner wrote it on this computer."""
-    if server.command:
-        from opencrab.adapters.mcp.stdio import StdioConnection
+def _sign_ins(facts: "Documents", secrets: "Secrets", *, is_local: bool) -> "McpSignIns":
+    from opencrab.adapters.mcp.oauth_records import StoredSignIns
+    from opencrab.adapters.mcp.oauth_requests import OAuthRequests, probe_mcp_server
+    from opencrab.adapters.mcp.oauth_sign_ins import OAuthSignIns
+    from opencrab.adapters.system_clock import SystemClock
 
-        return StdioConnection(server, os.environ)  # noqa: TID251 - what programs need
-    return _connection(server, _timed_backend())
+    own, public = _own_backend(is_local=is_local), _public_backend()
+    return OAuthSignIns(
+        StoredSignIns(facts, secrets),
+        SystemClock(),
+        lambda server: OAuthRequests(server, own, public),
+        lambda server, deadline: probe_mcp_server(server, own, deadline),
+    )
 
 
-def _connect_to_public(server: "McpServer") -> "McpConnection":
-    """Connect to public addresses only, as a name was looked up once."""
+def _own_backend(*, is_local: bool) -> Any:
+    """Return what connects to hosts of the settings: locally any, as the owner wrote it there."""
+    return _timed_backend() if is_local else _public_backend()
+
+
+@cache
+def _public_backend() -> Any:
+    """Return what connects to public addresses only, as a name was looked up once."""
     from opencrab.adapters.web.connection import PinnedBackend, resolve_web_host
 
-    return _connection(server, PinnedBackend(_timed_backend(), resolve_web_host))
+    return PinnedBackend(_timed_backend(), resolve_web_host)
 
 
-def _connection(server: "McpServer", backend: Any) -> "McpConnection":
+def _connection(
+    server: "McpServer", backend: Any, sign_ins: "Callable[[], McpSignIns] | None"
+) -> "McpConnection":
     if server.a2a:
         from opencrab.adapters.mcp.a2a import A2aConnection
 
@@ -191,7 +220,7 @@ def _connection(server: "McpServer", backend: Any) -> "McpConnection":
         return OpenApiConnection(server, backend)
     from opencrab.adapters.mcp.http import HttpConnection
 
-    return HttpConnection(server, backend)
+    return HttpConnection(server, backend, tokens=sign_ins)
 
 
 @cache

@@ -13,7 +13,13 @@ from typing import Any
 import httpcore
 import httpx
 
-from opencrab.adapters.mcp.exchange import McpHttpExchange, header_of_mcp_response
+from opencrab.adapters.mcp.exchange import (
+    FORBIDDEN,
+    UNSIGNED,
+    McpHttpExchange,
+    header_of_mcp_response,
+    headers_of_mcp_response,
+)
 from opencrab.adapters.mcp.messages import (
     Message,
     answer_to_mcp_server,
@@ -23,10 +29,12 @@ from opencrab.adapters.mcp.messages import (
 )
 from opencrab.domain.errors import Refused, Unavailable
 from opencrab.domain.mcp.server import McpServer
-from opencrab.ports.mcp import McpSessionEnded
+from opencrab.domain.mcp.sign_in import McpChallenge, parse_mcp_challenge
+from opencrab.ports.mcp import McpSessionEnded, McpTokens
 
 _END_SECONDS = 2.0
 _GONE = 404
+_MORE_SCOPE = "insufficient_scope"
 _AS_SESSION = "mcp-session-id"
 _TAKES = "application/json, text/event-stream"
 
@@ -38,6 +46,7 @@ class HttpConnection:
         server: The server; its headers are sent with each request.
         backend: Connects to its host; its timeouts are deadlines.
         new_tls: Creates the TLS context that verifies it.
+        tokens: Opens those of the owner's sign-ins, once the server refuses a request.
     """
 
     def __init__(
@@ -45,9 +54,14 @@ class HttpConnection:
         server: McpServer,
         backend: httpcore.NetworkBackend,
         new_tls: Callable[[], ssl.SSLContext] = httpx.create_ssl_context,
+        *,
+        tokens: Callable[[], McpTokens] | None = None,
     ) -> None:
         self.tools_changed = False
         self.is_open = True
+        self._server = server
+        self._tokens = tokens if server.may_sign_in else None
+        self._needs_token = False
         self._name = server.name
         self._url = server.url
         self._exchange = McpHttpExchange(server, backend, new_tls)
@@ -81,9 +95,10 @@ class HttpConnection:
         """End the session, where the server has one."""
         self.is_open = False
         if self._session:
+            deadline = monotonic() + _END_SECONDS
             with (
                 suppress(Unavailable, Refused),
-                self._sent("DELETE", b"", monotonic() + _END_SECONDS),
+                self._sent("DELETE", b"", deadline, self._token(deadline)),
             ):
                 pass
         self._exchange.close()
@@ -98,13 +113,41 @@ class HttpConnection:
 
     @contextmanager
     def _posted(self, body: bytes, deadline: float) -> Iterator[httpcore.Response]:
-        with self._sent("POST", body, deadline) as response:
-            self._require_accepted(response)
-            yield response
+        """Post a message; one that is refused for its token is posted again with another."""
+        token = self._token(deadline)
+        for renewals in (2, 1, 0):
+            with self._sent("POST", body, deadline, token) as response:
+                challenge = self._challenge(response)
+                if challenge is None or self._tokens is None:
+                    self._require_accepted(response)
+                    yield response
+                    return
+            if not renewals or challenge.error == _MORE_SCOPE:
+                raise self._tokens().sign_in_needed(self._server, challenge)
+            self._needs_token = True
+            token = self._tokens().token_after_refusal(self._server, token, challenge, deadline)
+
+    def _token(self, deadline: float) -> str:
+        if self._tokens is None or not self._needs_token:
+            return ""
+        return self._tokens().token(self._server, deadline)
+
+    def _challenge(self, response: httpcore.Response) -> McpChallenge | None:
+        """Return what the server asks its owner for; None if it does not."""
+        if response.status not in {UNSIGNED, FORBIDDEN}:
+            return None
+        said = headers_of_mcp_response(response, b"www-authenticate")
+        challenge = parse_mcp_challenge(said)
+        is_asked = response.status == UNSIGNED or challenge.error == _MORE_SCOPE
+        return challenge if is_asked else None
 
     @contextmanager
-    def _sent(self, method: str, body: bytes, deadline: float) -> Iterator[httpcore.Response]:
+    def _sent(
+        self, method: str, body: bytes, deadline: float, token: str
+    ) -> Iterator[httpcore.Response]:
         headers = [(b"content-type", b"application/json"), (b"accept", _TAKES.encode())]
+        if token:
+            headers.append((b"authorization", f"Bearer {token}".encode()))
         if self._session:
             headers.append((_AS_SESSION.encode(), self._session))
         if self._revision:
