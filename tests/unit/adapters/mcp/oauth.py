@@ -63,6 +63,12 @@ class SignInServers:
     needed_scope: str = ""
     down: bool = False
     refuses: bool = False
+    refuses_answers: bool = False
+    """Refuses the answers of a client to what the server asks."""
+
+    before_answer: list[dict[str, Any]] = field(default_factory=list)
+    """Messages that come before the answer to a call."""
+
     gives_refresh: bool = True
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     """Method, URL and the Authorization header of each request."""
@@ -144,8 +150,9 @@ class SignInServers:
         if method != "POST":
             return reply()
         said = json.loads(body)
-        if "id" not in said:
-            return reply(status=202)
+        if "id" not in said or "method" not in said:
+            asks = self.refuses_answers and "id" in said
+            return reply(status=401 if asks else 202, www_authenticate=self.challenge)
         results = {
             "initialize": {"protocolVersion": "2025-11-25"},
             "tools/list": {"tools": TOOLS},
@@ -156,6 +163,10 @@ class SignInServers:
                 wanted = f'Bearer error="insufficient_scope", scope="{self.needed_scope}"'
                 return reply(status=403, www_authenticate=wanted)
             self.calls += 1
+            if self.before_answer:
+                found = [*self.before_answer, {"id": said["id"], "result": results["tools/call"]}]
+                events = "".join(f"data: {json.dumps(each)}\n\n" for each in found)
+                return reply(events.encode(), "text/event-stream")
         return self.json({"id": said["id"], "result": results[said["method"]]})
 
     def _posted(self, path: str, shown: str, body: str) -> list[bytes]:

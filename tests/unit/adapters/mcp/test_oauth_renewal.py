@@ -15,7 +15,8 @@ from opencrab.domain.mcp.server import McpServer
 from opencrab.domain.mcp.sign_in import McpSignInState
 from opencrab.ports.mcp import McpSignInNeeded, McpUnavailable
 from tests.contract.homes import OpenHome, aws_in_memory, sqlite
-from tests.unit.adapters.mcp.oauth import NOW, Lab
+from tests.unit.adapters.mcp.oauth import NOW, URL, Lab
+from tests.unit.adapters.web.net import reply
 
 
 class Killed(BaseException):
@@ -231,3 +232,29 @@ def test_without_a_refresh_token_the_end_is_shown(lab: Lab) -> None:
     lab.servers.access.clear()
     with pytest.raises(McpSignInNeeded):
         lab.call()
+
+
+def test_a_change_that_was_told_is_not_forgotten_when_a_renewal_fails(lab: Lab) -> None:
+    (tool,) = lab.client.tools(lab.server)
+    asks = {"id": "a0", "method": "roots/list"}
+    changed = {"method": "notifications/tools/list_changed"}
+    lab.servers.before_answer = [asks, changed]
+    lab.servers.refuses_answers = lab.servers.down = True
+    with pytest.raises(McpUnavailable):
+        lab.client.call(lab.server, "add", tool.fingerprint, {})
+    lab.servers.before_answer = []
+    lab.servers.refuses_answers = lab.servers.down = False
+    before = len(lab.servers.asked)
+    assert lab.client.call(lab.server, "add", tool.fingerprint, {}).text == "42"
+    assert len(lab.servers.asked) - before >= 2, "the tools were not listed again"
+
+
+def test_a_list_that_failed_is_asked_for_again(lab: Lab) -> None:
+    (tool,) = lab.client.tools(lab.server)
+    lab.servers.pages[URL] = reply(status=503)
+    with pytest.raises(McpUnavailable):
+        lab.client.tools(lab.server)
+    lab.servers.pages.clear()
+    before = len(lab.servers.asked)
+    assert lab.client.call(lab.server, "add", tool.fingerprint, {}).text == "42"
+    assert len(lab.servers.asked) - before == 2

@@ -173,6 +173,8 @@ class _Place:
     def listed(self, deadline: float) -> tuple[McpTool, ...]:
         """Ask the server for its tools, at most 128."""
         self.connection(deadline).tools_changed = False
+        # If this fails, it is asked again before the next call.
+        self._listed_at = -_LISTED_SECONDS
         found, cursor = list[McpTool](), None
         for _ in range(_PAGES):
             page = self.request("tools/list", {"cursor": cursor} if cursor else {}, deadline)

@@ -77,14 +77,27 @@ class HttpConnection:
             number = self._number
         with self._posted(mcp_message(method, params, number), deadline) as response:
             self._keep_session(response)
+            answer = self._answer(number, response, deadline)
+        if answer is not None:
+            result = result_of_mcp_answer(answer, self._name, method)
+            if method == "initialize":
+                self._revision = str(result.get("protocolVersion", "")).encode()[:40]
+            return result
+        raise self._exchange.failure(f"it did not answer {method}", sent=True)
+
+    def _answer(self, number: int, response: httpcore.Response, deadline: float) -> Message | None:
+        """Return the answer to a request, after what the server says before it."""
+        found = None
+        try:
             for message in self._messages(response, deadline):
                 if message.get("id") == number and "method" not in message:
-                    result = result_of_mcp_answer(message, self._name, method)
-                    if method == "initialize":
-                        self._revision = str(result.get("protocolVersion", "")).encode()[:40]
-                    return result
+                    found = message
+                    return found
                 self._take(message, deadline)
-        raise self._exchange.failure(f"it did not answer {method}", sent=True)
+        finally:
+            # What was not read may have said that the tools changed.
+            self.tools_changed |= found is None
+        return None
 
     def notify(self, method: str, deadline: float) -> None:
         """Send a notification."""
