@@ -191,3 +191,20 @@ def test_trust_is_bound_to_the_description_too() -> None:
     described = {**plain, "openapi": "https://example.org/a.json"}
     (after,) = configured_mcp_servers(configured(api=described), is_local=True)
     assert before.identity != after.identity
+
+
+def test_an_app_of_the_owners_is_read_for_a_sign_in() -> None:
+    oauth = {"oauth.client_id": "abc", "oauth.client_secret": "${TOKEN}", "oauth.scope": "a b"}
+    web = {"url": "https://example.org/mcp", **oauth}
+    (found,) = configured_mcp_servers(configured({"TOKEN": f"{SECRET}\n"}, web=web), is_local=False)
+    assert (found.oauth.client_id, found.oauth.client_secret) == ("abc", SECRET)
+    assert (found.problem, found.may_sign_in) == ("", True)
+    assert SECRET not in repr(found)
+    (found,) = configured_mcp_servers(configured({"TOKEN": "蟹\udc80"}, web=web), is_local=True)
+    assert (
+        found.problem == "its oauth.client_secret has other characters than visible ones of ASCII"
+    )
+    issuer = {**web, "oauth.issuer": "http://login.example.org"}
+    with pytest.raises(Invalid, match="must use https") as caught:
+        configured_mcp_servers(configured({"TOKEN": SECRET}, web=issuer), is_local=True)
+    assert caught.value.field == "mcp.servers.web.oauth.issuer"

@@ -66,6 +66,13 @@ class SignInServers:
     refuses_answers: bool = False
     """Refuses the answers of a client to what the server asks."""
 
+    called: list[bytes] | None = None
+    """What a call is answered, instead of what is usual."""
+
+    lets_in: bool = False
+    """Begins sessions without a token, which are then nobody's."""
+
+    sessions: dict[str, str] = field(default_factory=dict)
     before_answer: list[dict[str, Any]] = field(default_factory=list)
     """Messages that come before the answer to a call."""
 
@@ -88,6 +95,7 @@ class SignInServers:
 
     _codes: dict[str, Form] = field(default_factory=dict)
     _made: int = 0
+    _session: str = ""
 
     def __post_init__(self) -> None:
         root = URL.removesuffix("/mcp")
@@ -115,6 +123,7 @@ class SignInServers:
         )
         method = head.partition(" ")[0]
         self.asked.append((method, url, shown))
+        self._session = lines.get("mcp-session-id", "")
         assert "content-length" in lines
         if url in self.pages:
             return self.pages[url]
@@ -145,6 +154,9 @@ class SignInServers:
 
     def _mcp(self, method: str, shown: str, body: str) -> list[bytes]:
         token = shown.removeprefix("Bearer ")
+        begun = self._let_in(shown, body) if self.lets_in else None
+        if begun is not None:
+            return begun
         if token not in self.access or self.refuses:
             return reply(status=401, www_authenticate=self.challenge)
         if method != "POST":
@@ -158,16 +170,35 @@ class SignInServers:
             "tools/list": {"tools": TOOLS},
             "tools/call": {"content": [{"type": "text", "text": "42"}]},
         }
-        if said["method"] == "tools/call":
-            if self.needed_scope not in self.access[token]:
-                wanted = f'Bearer error="insufficient_scope", scope="{self.needed_scope}"'
-                return reply(status=403, www_authenticate=wanted)
-            self.calls += 1
-            if self.before_answer:
-                found = [*self.before_answer, {"id": said["id"], "result": results["tools/call"]}]
-                events = "".join(f"data: {json.dumps(each)}\n\n" for each in found)
-                return reply(events.encode(), "text/event-stream")
+        odd = self._odd_call(token, said, results) if said["method"] == "tools/call" else None
+        if odd is not None:
+            return odd
         return self.json({"id": said["id"], "result": results[said["method"]]})
+
+    def _odd_call(
+        self, token: str, said: dict[str, Any], results: dict[str, Any]
+    ) -> list[bytes] | None:
+        """Count a call; its answer if that is not the usual one."""
+        if self.needed_scope not in self.access[token]:
+            wanted = f'Bearer error="insufficient_scope", scope="{self.needed_scope}"'
+            return reply(status=403, www_authenticate=wanted)
+        if self.called is not None:
+            return self.called
+        self.calls += 1
+        if not self.before_answer:
+            return None
+        found = [*self.before_answer, {"id": said["id"], "result": results["tools/call"]}]
+        events = "".join(f"data: {json.dumps(each)}\n\n" for each in found)
+        return reply(events.encode(), "text/event-stream")
+
+    def _let_in(self, shown: str, body: str) -> list[bytes] | None:
+        """Begin a session of whoever it is, or end one of somebody else."""
+        if '"initialize"' in body:
+            self.sessions[name := f"s{len(self.sessions) + 1}"] = shown
+            begun = {"id": 1, "result": {"protocolVersion": "2025-11-25"}}
+            return reply(json.dumps(begun).encode(), "application/json", 200, mcp_session_id=name)
+        is_anothers = shown and self.sessions.get(self._session) != shown
+        return reply(status=404) if is_anothers else None
 
     def _posted(self, path: str, shown: str, body: str) -> list[bytes]:
         if self.down:
@@ -265,8 +296,11 @@ class Lab:
 
     def connections(self, sign_ins: OAuthSignIns) -> McpConnections:
         """The client of MCP servers of a process."""
+        challenged = set[str]()
         return McpConnections(
-            lambda server: HttpConnection(server, self.servers.net, no_tls, tokens=lambda: sign_ins)
+            lambda server: HttpConnection(
+                server, self.servers.net, no_tls, tokens=lambda: sign_ins, challenged=challenged
+            )
         )
 
     def sign_in(self) -> None:

@@ -15,7 +15,7 @@ from opencrab.domain.mcp.server import McpServer
 from opencrab.domain.mcp.sign_in import McpSignInState
 from opencrab.ports.mcp import McpSignInNeeded, McpUnavailable
 from tests.contract.homes import OpenHome, aws_in_memory, sqlite
-from tests.unit.adapters.mcp.oauth import NOW, URL, Lab
+from tests.unit.adapters.mcp.oauth import ISSUER, NOW, URL, Lab
 from tests.unit.adapters.web.net import reply
 
 
@@ -234,19 +234,55 @@ def test_without_a_refresh_token_the_end_is_shown(lab: Lab) -> None:
         lab.call()
 
 
-def test_a_change_that_was_told_is_not_forgotten_when_a_renewal_fails(lab: Lab) -> None:
+def test_an_answer_that_a_server_refuses_does_not_end_the_call_that_it_works_on(lab: Lab) -> None:
     (tool,) = lab.client.tools(lab.server)
     asks = {"id": "a0", "method": "roots/list"}
     changed = {"method": "notifications/tools/list_changed"}
     lab.servers.before_answer = [asks, changed]
     lab.servers.refuses_answers = lab.servers.down = True
-    with pytest.raises(McpUnavailable):
-        lab.client.call(lab.server, "add", tool.fingerprint, {})
+    assert lab.client.call(lab.server, "add", tool.fingerprint, {}).text == "42"
     lab.servers.before_answer = []
     lab.servers.refuses_answers = lab.servers.down = False
     before = len(lab.servers.asked)
     assert lab.client.call(lab.server, "add", tool.fingerprint, {}).text == "42"
     assert len(lab.servers.asked) - before >= 2, "the tools were not listed again"
+
+
+@pytest.mark.parametrize("cut", ["flood", "end"])
+def test_what_was_not_read_may_have_told_of_a_change(lab: Lab, cut: str) -> None:
+    (tool,) = lab.client.tools(lab.server)
+    page = b"x" * 5_000_000 if cut == "flood" else b""
+    lab.servers.called = reply(page, "text/event-stream")
+    with pytest.raises(McpUnavailable) as caught:
+        lab.client.call(lab.server, "add", tool.fingerprint, {})
+    assert caught.value.sent
+    lab.servers.called = None
+    before = len(lab.servers.asked)
+    assert lab.client.call(lab.server, "add", tool.fingerprint, {}).text == "42"
+    assert len(lab.servers.asked) - before == 2
+
+
+def test_a_call_that_waits_for_a_token_in_vain_was_not_made(lab: Lab) -> None:
+    (tool,) = lab.client.tools(lab.server)
+    lab.servers.access.clear()
+    lab.servers.pages[f"{ISSUER}/token"] = reply(b"x" * 300_000)
+    with pytest.raises(McpUnavailable, match="more than 262144 bytes") as caught:
+        lab.client.call(lab.server, "add", tool.fingerprint, {})
+    assert not caught.value.sent
+    assert lab.servers.calls == 0
+
+
+def test_a_session_of_nobody_ends_where_the_owner_is_needed(lab: Lab) -> None:
+    """A server that lets everybody in and asks for a token later binds its session to it."""
+    lab.servers.lets_in = True
+    assert lab.call() == "42"
+    began = [token for _, url, token in lab.servers.asked if url == URL]
+    lab.servers.asked.clear()
+    assert began[0] == ""
+    assert lab.servers.sessions == {"s1": "", "s2": began[-1]}
+    lab.client.close()
+    client = lab.connections(lab.sign_ins)
+    assert lab.call(client) == "42"
 
 
 def test_a_list_that_failed_is_asked_for_again(lab: Lab) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.document import INSTALLATION_FACTS
+from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.mcp.sign_in import SIGN_IN_ATTEMPT_KIND, SIGN_IN_KIND, McpSignInState
 from opencrab.ports.home import Home
@@ -87,7 +87,14 @@ def test_a_state_is_good_once_and_for_its_own_sign_in(home: tuple[Home, FakeCloc
     second = lab.servers.agree(lab.sign_ins.start(lab.server, BACK).url)
     with pytest.raises(Refused, match="another sign-in"):
         lab.sign_ins.finish(lab.server, first)
-    for odd in ("", "蟹\ud83d\x00", "?state=", f"{second}&state=x", "?state=x&code=\ud800"):
+    for odd in (
+        "",
+        "蟹\ud83d\x00",
+        "?state=",
+        f"{second}&state=x",
+        "?state=x&code=\ud800",
+        "?state=\ud83d",
+    ):
         with pytest.raises(Refused, match="another sign-in"):
             lab.sign_ins.finish(lab.server, odd)
     with pytest.raises(Invalid, match="too long"):
@@ -276,3 +283,20 @@ def test_a_lost_key_is_a_sign_in_that_is_needed(home: tuple[Home, FakeClock]) ->
         lab.call()
     lab.sign_in()
     assert lab.call() == "42"
+
+
+def test_a_code_cut_in_half_is_refused_and_not_fatal(home: tuple[Home, FakeClock]) -> None:
+    lab = Lab(*home)
+    begun = lab.sign_ins.start(lab.server, BACK)
+    answer = lab.servers.agree(begun.url, code="x").replace("code=x", "code=x\ud83d\x00")
+    with pytest.raises(Refused, match="invalid_grant"):
+        lab.sign_ins.finish(lab.server, answer)
+
+
+def test_a_record_of_a_newer_release_hides_no_other(home: tuple[Home, FakeClock]) -> None:
+    lab = Lab(*home)
+    lab.sign_in()
+    newer = {"identity": lab.server.identity, "state": "half_signed_in"}
+    lab.facts.commit(Document(owner=INSTALLATION_FACTS, kind=SIGN_IN_KIND, id="other", body=newer))
+    found = lab.sign_ins.records([lab.server, lab.server.replaced(name="other")])
+    assert set(found) == {"tracker"}

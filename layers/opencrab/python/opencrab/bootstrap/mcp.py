@@ -69,7 +69,8 @@ def _server(name: str, values: Mapping[str, Any], missing: str, *, is_local: boo
         )
     # Secrets that come from files end with a line break.
     stripped = {key: value.strip() for key, value in server.headers.items()}
-    server = server.replaced(headers=stripped)
+    oauth = server.oauth.replaced(client_secret=server.oauth.client_secret.strip())
+    server = server.replaced(headers=stripped, oauth=oauth)
     problem, cure = _problem(server, missing, is_local=is_local)
     most = server.timeout_seconds if is_local else _AWS_SECONDS
     seconds = min(server.timeout_seconds, most)
@@ -89,6 +90,10 @@ def _problem(server: "McpServer", missing: str, *, is_local: bool) -> tuple[str,
         if not re.fullmatch(_HEADER, f"{name}:{value}"):
             why = f"the header {name} has characters that no header may have"
             return why, f"correct {field}.headers.{name}, or the variable that it names"
+    for name in ("client_id", "client_secret"):
+        if not re.fullmatch(r"[!-~]{0,8192}", getattr(server.oauth, name)):
+            why = f"its oauth.{name} has other characters than visible ones of ASCII"
+            return why, f"correct {field}.oauth.{name}, or the variable that it names"
     return "", ""
 
 
@@ -169,12 +174,25 @@ def mcp_connections(
     """Return the client of MCP servers, which connects at the first use of each."""
     from opencrab.adapters.mcp import McpConnections
 
+    challenged = set[str]()
+
     def connect(server: "McpServer") -> "McpConnection":
         if server.command and is_local:
             from opencrab.adapters.mcp.stdio import StdioConnection
 
             return StdioConnection(server, os.environ)  # noqa: TID251 - what programs need
-        return _connection(server, _own_backend(is_local=is_local), sign_ins)
+        backend = _own_backend(is_local=is_local)
+        if server.a2a:
+            from opencrab.adapters.mcp.a2a import A2aConnection
+
+            return A2aConnection(server, backend)
+        if server.openapi:
+            from opencrab.adapters.mcp.openapi import OpenApiConnection
+
+            return OpenApiConnection(server, backend)
+        from opencrab.adapters.mcp.http import HttpConnection
+
+        return HttpConnection(server, backend, tokens=sign_ins, challenged=challenged)
 
     return McpConnections(connect)
 
@@ -205,22 +223,6 @@ def _public_backend() -> Any:
     from opencrab.adapters.web.connection import PinnedBackend, resolve_web_host
 
     return PinnedBackend(_timed_backend(), resolve_web_host)
-
-
-def _connection(
-    server: "McpServer", backend: Any, sign_ins: "Callable[[], McpSignIns] | None"
-) -> "McpConnection":
-    if server.a2a:
-        from opencrab.adapters.mcp.a2a import A2aConnection
-
-        return A2aConnection(server, backend)
-    if server.openapi:
-        from opencrab.adapters.mcp.openapi import OpenApiConnection
-
-        return OpenApiConnection(server, backend)
-    from opencrab.adapters.mcp.http import HttpConnection
-
-    return HttpConnection(server, backend, tokens=sign_ins)
 
 
 @cache

@@ -152,16 +152,23 @@ class _Place:
             if found is not None and found.is_open:
                 return found
             self._connection, self._listed_at = None, -_LISTED_SECONDS
-            opened = self._connect(self.server)
             try:
-                self._shake_hands(opened, deadline)
-            except BaseException:
-                opened.close()
-                raise
-            self._connection = opened
-            return opened
+                self._connection = self._opened(deadline)
+            except McpSessionEnded:
+                # One of nobody's, which ends as soon as the owner's token is needed.
+                self._connection = self._opened(deadline)
+            return self._connection
         finally:
             self._lock.release()
+
+    def _opened(self, deadline: float) -> McpConnection:
+        opened = self._connect(self.server)
+        try:
+            self._shake_hands(opened, deadline)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
 
     def known(self, connection: McpConnection, deadline: float) -> Mapping[str, str]:
         """Return the fingerprints of the server's tools, asked for again at times."""

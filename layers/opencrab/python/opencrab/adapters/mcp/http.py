@@ -47,6 +47,7 @@ class HttpConnection:
         backend: Connects to its host; its timeouts are deadlines.
         new_tls: Creates the TLS context that verifies it.
         tokens: Opens those of the owner's sign-ins, once the server refuses a request.
+        challenged: Names of servers that have refused one, of which this may become one.
     """
 
     def __init__(
@@ -56,12 +57,13 @@ class HttpConnection:
         new_tls: Callable[[], ssl.SSLContext] = httpx.create_ssl_context,
         *,
         tokens: Callable[[], McpTokens] | None = None,
+        challenged: set[str] | None = None,
     ) -> None:
         self.tools_changed = False
         self.is_open = True
         self._server = server
         self._tokens = tokens if server.may_sign_in else None
-        self._needs_token = False
+        self._challenged = set() if challenged is None else challenged
         self._name = server.name
         self._url = server.url
         self._exchange = McpHttpExchange(server, backend, new_tls)
@@ -119,7 +121,8 @@ class HttpConnection:
     def _take(self, message: Message, deadline: float) -> None:
         answer = answer_to_mcp_server(message)
         if answer is not None:
-            with self._posted(answer, deadline):
+            # A server that takes no answer from us may still give us its own.
+            with suppress(Unavailable, Refused), self._posted(answer, deadline):
                 pass
         elif message.get("method") == "notifications/tools/list_changed":
             self.tools_changed = True
@@ -137,11 +140,17 @@ class HttpConnection:
                     return
             if not renewals or challenge.error == _MORE_SCOPE:
                 raise self._tokens().sign_in_needed(self._server, challenge)
-            self._needs_token = True
-            token = self._tokens().token_after_refusal(self._server, token, challenge, deadline)
+            before, token = (
+                token,
+                self._tokens().token_after_refusal(self._server, token, challenge, deadline),
+            )
+            self._challenged.add(self._name)
+            if self._session and not before:
+                # The session is nobody's, and would not be that of whoever the token is for.
+                raise self._session_ended()
 
     def _token(self, deadline: float) -> str:
-        if self._tokens is None or not self._needs_token:
+        if self._tokens is None or self._name not in self._challenged:
             return ""
         return self._tokens().token(self._server, deadline)
 
@@ -170,9 +179,12 @@ class HttpConnection:
 
     def _require_accepted(self, response: httpcore.Response) -> None:
         if response.status == _GONE and self._session:
-            self.is_open = False
-            raise McpSessionEnded(f"the MCP server {self._name} ended its session")
+            raise self._session_ended()
         self._exchange.require_success(response.status)
+
+    def _session_ended(self) -> McpSessionEnded:
+        self.is_open = False
+        return McpSessionEnded(f"the MCP server {self._name} ended its session")
 
     def _keep_session(self, response: httpcore.Response) -> None:
         found = header_of_mcp_response(response, _AS_SESSION.encode())

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from opencrab.domain.document import INSTALLATION_FACTS, Document
-from opencrab.domain.errors import Changed, Unavailable
+from opencrab.domain.errors import Changed, Unavailable, UnreadableValue
 from opencrab.domain.mcp.server import McpServer
 from opencrab.domain.mcp.sign_in import (
     SIGN_IN_ATTEMPT_KIND,
@@ -63,7 +63,11 @@ class StoredSignIns:
         known = {each.name: each for each in servers if each.may_sign_in}
         names = [(SIGN_IN_KIND, name) for name in sorted(known)]
         found = self._facts.get_many(INSTALLATION_FACTS, *names) if names else ()
-        read = {each.id: each.read(McpSignInRecord) for each in found if each.body is not None}
+        read = dict[str, McpSignInRecord]()
+        for each in found:
+            # One that a newer release wrote does not keep the others from being shown.
+            with suppress(UnreadableValue):
+                read[each.id] = each.read(McpSignInRecord)
         return {
             name: record for name, record in read.items() if record.identity == known[name].identity
         }

@@ -28,6 +28,7 @@ from opencrab.domain.mcp.sign_in import (
     parse_mcp_challenge,
     split_mcp_url,
 )
+from opencrab.ports.mcp import McpUnavailable
 
 ANSWER_BYTES = 256 * 1024
 """The largest answer of an authorization server that is read."""
@@ -123,6 +124,9 @@ class OAuthRequests:
         except Refused:
             # The guard of addresses names the host, which is a word of the server's.
             raise self.refusal(_NOT_PUBLIC) from None
+        except McpUnavailable as error:
+            # Whatever arrived here, it was no request to the server itself.
+            raise McpUnavailable(error.message, cure=error.cure) from None
         finally:
             exchange.close()
         if _MOVED <= status < _MISSING:

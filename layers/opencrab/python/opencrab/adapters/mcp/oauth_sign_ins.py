@@ -33,6 +33,7 @@ from opencrab.domain.mcp.sign_in import (
     McpSignInRecord,
     McpSignInState,
 )
+from opencrab.domain.value import value_with_surrogates_joined
 from opencrab.ports.clock import Clock
 from opencrab.ports.mcp import McpSignInNeeded, McpSignInStart, McpUnavailable
 
@@ -257,8 +258,9 @@ def _parameters(answer: str) -> dict[str, str]:
     """Return what came back to the redirect address; one that is there twice is left out."""
     if len(answer) > _ANSWER:
         raise Invalid("the address is too long", field="answer", cure="paste only the address")
-    query = answer.strip().partition("#")[0].rpartition("?")[2]
-    found = parse_qs(query, errors="replace", max_num_fields=20)
+    plain = str(value_with_surrogates_joined(answer)).strip().partition("#")[0]
+    address, mark, query = plain.partition("?")
+    found = parse_qs(query if mark else address, errors="replace", max_num_fields=20)
     return {name: values[0] for name, values in found.items() if len(values) == 1}
 
 
