@@ -186,6 +186,27 @@ _TOOLS = (
         "a description sends the owner's key to another host",
     ),
     Guard(
+        "IssuersNotCompared",
+        f"{_MCP}.oauth_discovery",
+        'if not isinstance(said, str) or said.removesuffix("/") != issuer.removesuffix("/"):',
+        "if not isinstance(said, str):",
+        "another authorization server gets the code, by the name of the one that the owner knows",
+    ),
+    Guard(
+        "ResourcesNotCompared",
+        f"{_MCP}.oauth_discovery",
+        "if not isinstance(resource, str) or not mcp_resource_covers(resource, server.url):",
+        "if not isinstance(resource, str):",
+        "a server asks for a token of another one",
+    ),
+    Guard(
+        "StatesNotCompared",
+        f"{_MCP}.oauth_sign_ins",
+        'if not hmac.compare_digest(said.get("state", "").encode(), pending.state.encode()):',
+        'if not said.get("state", ""):',
+        "an answer that nobody asked for signs the owner in at somebody's account",
+    ),
+    Guard(
         "CardsLeadElsewhere",
         f"{_MCP}.a2a",
         "if _origin(found) != _origin(self._server.a2a):",

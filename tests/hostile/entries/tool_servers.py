@@ -16,6 +16,7 @@ import httpcore
 
 from opencrab.domain.mcp.server import McpServer
 from tests.hostile import words
+from tests.hostile.entries.sign_ins import HostileSignIn
 from tests.unit.adapters.mcp.agents import CARD, card, task
 from tests.unit.adapters.web.net import moved, reply
 
@@ -27,11 +28,7 @@ HOSTS = {"tracker": "tracker.example.net", "weather": "api.example.net", "tide":
 TOKENS = {name: f"CANARY-HEADER-{name}0" for name in HOSTS}
 _AS_SENT = {"authorization": "Bearer {}"}
 SERVERS = (
-    McpServer(
-        name="tracker",
-        url=f"https://{HOSTS['tracker']}/mcp",
-        headers={"Authorization": f"Bearer {TOKENS['tracker']}"},
-    ),
+    McpServer(name="tracker", url=f"https://{HOSTS['tracker']}/mcp"),
     McpServer(
         name="weather",
         openapi=f"https://{HOSTS['weather']}/openapi.json",
@@ -97,6 +94,8 @@ class ToolServers:
     mint: words.Mint
     called: Called
     problem: Callable[[str], None]
+    refused: Callable[[], None]
+    login: HostileSignIn = field(init=False)
     tools: dict[str, dict[str, Listing]] = field(default_factory=dict)
     told: dict[tuple[str, str], str] = field(default_factory=dict)
     _versions: int = 0
@@ -155,6 +154,9 @@ class ToolServers:
 
     def answer(self, url: str, request: str) -> list[bytes]:
         """Answer a request; raises ReadTimeout where the server hangs."""
+        return self.login.answer(url, request) or self._answer(url, request)
+
+    def _answer(self, url: str, request: str) -> list[bytes]:
         host, _, path = url.partition("://")[2].partition("/")
         server = next((name for name, known in HOSTS.items() if known == host), None)
         if server is None:
@@ -169,7 +171,7 @@ class ToolServers:
             self.problem(f"{found} was sent to the tool server {server}")
         method = head.partition(" ")[0]
         if server == "tracker":
-            return self._mcp(method, rest)
+            return self._mcp(method, rest) if self.login.is_signed(head) else self.login.refuse()
         if server == "weather":
             return self._api(method, f"/{path}", rest)
         return self._agent(method, f"/{path}", rest)
@@ -208,7 +210,11 @@ class ToolServers:
         elif way < 0.3:
             return _json({"id": number, "error": {"code": 1, "message": self._words()}})
         elif way < 0.42:
-            return self._misbehaves()
+            told = self._misbehaves()
+            if told[0].startswith(b"HTTP/1.1 401"):
+                # It has done what it was asked, and says that it has not.
+                self.refused()
+            return told
         messages = [{"id": number, "result": result}]
         if self._forget or way > 0.9:
             # The server says that its tools changed, and asks for what it must not get.

@@ -29,6 +29,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.mcp import McpLink
 from opencrab.ports.models.model import ChatRequest
 from opencrab.ports.turn.action import Action, ActionContext
+from tests.hostile.entries.sign_ins import CODE, REFRESH, HostileSignIn
 from tests.hostile.entries.tool_servers import HIDDEN, SERVERS, TOKENS, VERSION, ToolServers
 from tests.hostile.entry import Entry, Move
 from tests.hostile.law import INSIDERS
@@ -86,26 +87,34 @@ class Tools(Entry):
     """Three servers of tools, of which the owner trusts some, and which change behind that."""
 
     name = "tools"
-    secrets = tuple(TOKENS.values())
+    secrets = (*TOKENS.values(), REFRESH, CODE)
 
     def __init__(self, world: World) -> None:
         self.world, watcher = world, world.watcher
-        self.servers = ToolServers(world.dice, watcher.mint, self._called, watcher.problem)
+        self.servers = ToolServers(
+            world.dice, watcher.mint, self._called, watcher.problem, self._refused
+        )
         self.trusted: dict[str, Trust] = {}
         self.versions: set[str] = set()
         self.running: str | None = None
+        self._undone: str | None = None
         self._at_claim: dict[str, tuple[dict[tuple[str, str], str], dict[str, Trust]]] = {}
         self.net = Net(lambda url: self.servers.answer(url, self.net.requests[-1]), now=0.0)
+        self.servers.login = HostileSignIn(
+            self.net, watcher.problem, repr(world.dice.getstate()[1][:9])
+        )
         self._client: McpConnections | None = None
 
     def install(self, runtime: Runtime) -> Runtime:
         _FACTS.there = runtime.home.facts
         self.restarted()
-        link = McpLink(SERVERS, cast(Any, _CLIENT))
+        self.servers.login.tend(_BY_NAME["tracker"])
+        link = McpLink(SERVERS, cast(Any, _CLIENT), lambda: self.servers.login.sign_ins)
         return replace(runtime, actions=_REGISTRY, mcp=link)
 
     def restarted(self) -> None:
         self.closed()
+        self.servers.login.open(_FACTS.there)
         self._client = _CLIENT.there = McpConnections(self._connect)
         atexit.unregister(self._client.close)
         self.servers.told.clear()
@@ -117,8 +126,10 @@ class Tools(Entry):
     def _connect(self, server: McpServer) -> McpConnection:
         if server.a2a:
             return A2aConnection(server, self.net, no_tls, wait=lambda _seconds: None)
-        kind = OpenApiConnection if server.openapi else HttpConnection
-        return kind(server, self.net, no_tls)
+        if server.openapi:
+            return OpenApiConnection(server, self.net, no_tls)
+        sign_ins = self.servers.login.sign_ins
+        return HttpConnection(server, self.net, no_tls, tokens=lambda: sign_ins)
 
     def moves(self) -> Mapping[str, tuple[int, Move]]:
         return {
@@ -133,6 +144,9 @@ class Tools(Entry):
     def _trust(self) -> None:
         """The owner looks at a server's tools and trusts one, which may change in between."""
         dice, runtime, server = self.world.dice, self.world.runtime, dice_server(self.world)
+        if server == "tracker":
+            self.servers.login.tend(_BY_NAME[server])
+            self.world.watcher.counts["sign-ins"] = self.servers.login.agreed
         try:
             shown = list_mcp_tools(runtime, server)
         except (Unavailable, Refused):
@@ -274,12 +288,16 @@ class Tools(Entry):
         elif server == "tide":
             name = self._asked(tool, given, turn)
         else:
-            self.running = None
+            self._undone, self.running = self.running, None
         if (server, name) != (trust.server, trust.tool):
             self._problem(f"{server} was called for {tool} by {action}")
         if self.servers.told.get((server, trust.tool)) != trust.listing:
             self._problem(f"{action} was called, and its server tells something else of it by now")
         self._hear_for(turn, action, trust)
+
+    def _refused(self) -> None:
+        """A server says that it has not made a call for want of a token, which is then renewed."""
+        self.running = self._undone
 
     def _hear_for(self, turn: Turn | None, action: str, trust: Trust) -> None:
         """What a server returns is its owner's, unless it is shared."""

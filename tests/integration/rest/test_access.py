@@ -55,6 +55,8 @@ BODIES = {
     },
     "POST /webhook-events/{name}/rotate": {"hours": 1},
     "PUT /llm/providers/{name}": {},
+    "POST /mcp/servers/{server}/sign-in": {"redirect_uri": "http://127.0.0.1:1/callback"},
+    "PUT /mcp/servers/{server}/sign-in": {"answer": "x"},
     "PUT /mcp/servers/{server}/tools/{tool}": {"fingerprint": "0" * 64},
     "PUT /llm/prices": {"prices": {}},
     "PUT /llm/aliases": {"aliases": None},

@@ -4,15 +4,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from opencrab.adapters.mcp import McpConnections
 from opencrab.adapters.mcp.stdio import StdioConnection
+from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.mcp.server import McpServer
 from opencrab.ports.mcp import McpLink
 from tests.integration.rest.house import House, problem
 from tests.unit.adapters.mcp import servers
+from tests.unit.adapters.mcp.oauth import BACK, ISSUER, NOW, Lab
 
 SECRET = "sk-KANARI"
 PLACE = "/mcp/servers"
@@ -105,3 +108,74 @@ def test_servers_that_do_not_work_say_so(house: House, book: Path) -> None:
     assert SECRET not in lacking.text
     assert "TOKEN is not set" in problem(lacking, 403)["detail"]
     assert not book.exists()
+
+
+@pytest.fixture
+def lab(house: House) -> Lab:
+    """A house with a server that asks for a sign-in, beside one that is a command."""
+    found = Lab(house.runtime.home, FakeClock(NOW))
+    command = McpServer(name="kani", command=sys.executable)
+    link = McpLink((found.server, command), found.client, lambda: found.sign_ins)
+    house.furnish(mcp=link)
+    return found
+
+
+def test_the_owner_signs_in_over_rest_and_no_answer_has_a_token(house: House, lab: Lab) -> None:
+    waits = problem(house.call("GET", f"{PLACE}/tracker/tools"), 403)
+    assert "waits until its owner signs in" in waits["detail"]
+    assert "opencrab mcp login tracker" in waits["cure"]
+    tracker, kani = house.got(PLACE)["items"]
+    assert (tracker["sign_in"]["state"], kani["sign_in"]["state"]) == ("needed", "none")
+    checks = house.got("/system/checks")["checks"]
+    (told,) = [each for each in checks if each["name"] == "mcp"]
+    assert (told["state"], "tracker" in told["what"]) == ("warning", True)
+    place = f"{PLACE}/tracker/sign-in"
+    begun = house.call("POST", place, {"redirect_uri": BACK}).json()
+    assert (begun["issuer"], begun["previous_issuer"]) == (ISSUER, "")
+    answer = {"answer": lab.servers.agree(begun["url"])}
+    finished = house.call("PUT", place, answer)
+    assert finished.json()["state"] == "signed_in"
+    again = house.call("PUT", place, answer)
+    assert "used already" in problem(again, 403)["detail"]
+    assert house.got(f"{PLACE}/tracker/tools")["items"][0]["name"] == "add"
+    listed = house.call("GET", PLACE)
+    assert listed.json()["items"][0]["sign_in"]["issuer"] == ISSUER
+    checks = house.call("GET", "/system/checks")
+    ended = house.call("DELETE", place)
+    assert ended.json() == {"revoked": True}
+    assert house.got(PLACE)["items"][0]["sign_in"]["state"] == "none"
+    for each in (finished, again, listed, checks, ended):
+        assert "CANARY" not in each.text
+
+
+def test_a_server_that_is_removed_is_signed_out(house: House, lab: Lab) -> None:
+    lab.sign_in()
+    house.call("DELETE", f"{PLACE}/tracker")
+    assert house.got(PLACE)["items"][0]["sign_in"]["state"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("request_line", "body", "status", "told"),
+    [
+        ("POST kani", {"redirect_uri": BACK}, 403, "nobody signs in at kani"),
+        ("POST other", {"redirect_uri": BACK}, 404, "no MCP server 'other'"),
+        ("POST tracker", {"redirect_uri": "https://evil.example.net/callback"}, 422, ""),
+        ("POST tracker", {"redirect_uri": "http://evil.example.net/callback"}, 422, "computer"),
+        ("PUT tracker", {"answer": "x" * 9_000}, 422, ""),
+        ("PUT tracker", {"answer": "?state=x"}, 403, "no sign-in at tracker is under way"),
+    ],
+)
+def test_what_is_no_sign_in_is_refused(
+    house: House, lab: Lab, *, request_line: str, body: Any, status: int, told: str
+) -> None:
+    method, name = request_line.split()
+    found = problem(house.call(method, f"{PLACE}/{name}/sign-in", body), status)
+    assert told in found["detail"]
+    assert lab.servers.clients == {}
+
+
+def test_without_a_secret_store_nobody_signs_in(house: House, lab: Lab) -> None:
+    house.furnish(mcp=McpLink((lab.server,), lab.client))
+    found = house.call("POST", f"{PLACE}/tracker/sign-in", {"redirect_uri": BACK})
+    assert "no secret store" in problem(found, 503)["detail"]
+    assert house.got(PLACE)["items"][0]["sign_in"]["state"] == "none"

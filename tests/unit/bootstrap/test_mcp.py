@@ -1,6 +1,6 @@
 """MCP servers from the settings: what is wrong with them is said with the setting's name."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -128,10 +128,11 @@ def test_stored_secrets_are_looked_up_and_only_those_that_servers_name() -> None
             {}, {}, own=OwnerSettings(_own(web=web, lacking=lacking)), secret=secret
         )
 
-    link = configured_mcp_link(values, load, stored, is_local=True)
+    link = configured_mcp_link(values, load, stored, cast(Any, None), is_local=True)
     assert link.servers[0].problem == "the variable NOWHERE is not set"
     assert link.servers[1].headers == {"Authorization": f"Bearer {SECRET}"}
     assert set(stored.asked) == {"TOKEN", "ADDRESS", "NOWHERE"}
+    assert link.sign_ins is None, "nobody signs in where the settings have a token"
     link.client.close()  # type: ignore[attr-defined]
 
 
@@ -190,3 +191,20 @@ def test_trust_is_bound_to_the_description_too() -> None:
     described = {**plain, "openapi": "https://example.org/a.json"}
     (after,) = configured_mcp_servers(configured(api=described), is_local=True)
     assert before.identity != after.identity
+
+
+def test_an_app_of_the_owners_is_read_for_a_sign_in() -> None:
+    oauth = {"oauth.client_id": "abc", "oauth.client_secret": "${TOKEN}", "oauth.scope": "a b"}
+    web = {"url": "https://example.org/mcp", **oauth}
+    (found,) = configured_mcp_servers(configured({"TOKEN": f"{SECRET}\n"}, web=web), is_local=False)
+    assert (found.oauth.client_id, found.oauth.client_secret) == ("abc", SECRET)
+    assert (found.problem, found.may_sign_in) == ("", True)
+    assert SECRET not in repr(found)
+    (found,) = configured_mcp_servers(configured({"TOKEN": "蟹\udc80"}, web=web), is_local=True)
+    assert (
+        found.problem == "its oauth.client_secret has other characters than visible ones of ASCII"
+    )
+    issuer = {**web, "oauth.issuer": "http://login.example.org"}
+    with pytest.raises(Invalid, match="must use https") as caught:
+        configured_mcp_servers(configured({"TOKEN": SECRET}, web=issuer), is_local=True)
+    assert caught.value.field == "mcp.servers.web.oauth.issuer"

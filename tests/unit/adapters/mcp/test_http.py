@@ -189,8 +189,8 @@ def test_a_tool_that_changed_with_a_new_session_is_not_called(
     [
         (301, "redirects to another address"),
         (307, "redirects to another address"),
-        (401, r"asks for a sign-in \(status 401\)"),
-        (403, r"asks for a sign-in \(status 403\)"),
+        (401, r"accepts no request without a valid token \(status 401\)"),
+        (403, r"refuses \(status 403\)"),
     ],
 )
 def test_redirects_are_not_followed_and_sign_ins_not_made(

@@ -46,8 +46,8 @@ def configured_actions(
 ) -> ActionParts:
     """Build the registry of actions, without those that the settings do not configure.
 
-    `facts` has the trusted tools of MCP servers, `load` reads their settings again with `secrets`,
-    and commands may be such servers if it `is_local`. Custom actions lie beside the `files`.
+    `facts` has what is known of MCP servers, `load` reads settings again with `secrets`; they
+    may be commands if it `is_local`. Custom actions lie beside `files`.
     """
     web, web_search, absent = configured_web_access(configured, carrier)
     skills = FileSkills(settings.skills_folder_setting())
@@ -62,7 +62,7 @@ def configured_actions(
     if any(name.startswith("mcp.servers.") for name in configured.values):
         from opencrab.bootstrap.mcp import configured_mcp_link, registry_with_mcp_tools
 
-        mcp = configured_mcp_link(configured, load, secrets, is_local=is_local)
+        mcp = configured_mcp_link(configured, load, secrets, facts, is_local=is_local)
         actions = registry_with_mcp_tools(
             configured, mcp, facts, groups=groups, skills=skills, absent=absent, described=described
         )

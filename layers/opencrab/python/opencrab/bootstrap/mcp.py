@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from opencrab.domain.errors import Invalid
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from opencrab.domain.mcp.server import McpServer
     from opencrab.ports.access.secrets import Secrets
     from opencrab.ports.documents import Documents
-    from opencrab.ports.mcp import McpLink
+    from opencrab.ports.mcp import McpLink, McpSignIns
     from opencrab.ports.skills import StandardSkills
     from opencrab.settings import Settings
 
@@ -69,7 +69,8 @@ def _server(name: str, values: Mapping[str, Any], missing: str, *, is_local: boo
         )
     # Secrets that come from files end with a line break.
     stripped = {key: value.strip() for key, value in server.headers.items()}
-    server = server.replaced(headers=stripped)
+    oauth = server.oauth.replaced(client_secret=server.oauth.client_secret.strip())
+    server = server.replaced(headers=stripped, oauth=oauth)
     problem, cure = _problem(server, missing, is_local=is_local)
     most = server.timeout_seconds if is_local else _AWS_SECONDS
     seconds = min(server.timeout_seconds, most)
@@ -89,6 +90,10 @@ def _problem(server: "McpServer", missing: str, *, is_local: bool) -> tuple[str,
         if not re.fullmatch(_HEADER, f"{name}:{value}"):
             why = f"the header {name} has characters that no header may have"
             return why, f"correct {field}.headers.{name}, or the variable that it names"
+    for name in ("client_id", "client_secret"):
+        if not re.fullmatch(r"[!-~]{0,8192}", getattr(server.oauth, name)):
+            why = f"its oauth.{name} has other characters than visible ones of ASCII"
+            return why, f"correct {field}.oauth.{name}, or the variable that it names"
     return "", ""
 
 
@@ -103,6 +108,7 @@ def _address_problem(server: "McpServer", field: str, *, is_local: bool) -> tupl
         return "the address of the API is missing", f"write {field}.url"
     described = "" if is_file else server.openapi
     addresses = {"url": server.url, "openapi": described, "a2a": server.a2a}
+    addresses["oauth.issuer"] = server.oauth.issuer
     for key, url in addresses.items():
         if url:
             named = f"the MCP server {server.name}"
@@ -115,12 +121,14 @@ def configured_mcp_link(
     configured: "Settings",
     load: "Callable[..., Settings] | None",
     secrets: "Secrets | None",
+    facts: "Documents",
     *,
     is_local: bool,
 ) -> "McpLink":
     """Return the servers of the settings with their client; raises Invalid as the servers do.
 
-    Variables that the environment lacks are looked up in `secrets`, and no others of the settings.
+    `facts` has the owner's sign-ins, encrypted with one of the `secrets`. Variables that the
+    environment lacks are looked up there, and no others of the settings.
     """
     from opencrab.ports.mcp import McpLink
 
@@ -129,7 +137,10 @@ def configured_mcp_link(
 
         configured = load_settings_with_secrets(configured, load, secrets, _SECTION)
     servers = configured_mcp_servers(configured, is_local=is_local)
-    return McpLink(servers, mcp_connections(is_local=is_local))
+    sign_ins = None
+    if secrets is not None and any(each.may_sign_in for each in servers):
+        sign_ins = cache(partial(_sign_ins, facts, secrets, is_local=is_local))
+    return McpLink(servers, mcp_connections(sign_ins, is_local=is_local), sign_ins)
 
 
 def registry_with_mcp_tools(
@@ -157,41 +168,61 @@ def registry_with_mcp_tools(
     )
 
 
-def mcp_connections(*, is_local: bool) -> "McpConnections":
+def mcp_connections(
+    sign_ins: "Callable[[], McpSignIns] | None" = None, *, is_local: bool
+) -> "McpConnections":
     """Return the client of MCP servers, which connects at the first use of each."""
     from opencrab.adapters.mcp import McpConnections
 
-    return McpConnections(_connect_locally if is_local else _connect_to_public)
+    challenged = set[str]()
+
+    def connect(server: "McpServer") -> "McpConnection":
+        if server.command and is_local:
+            from opencrab.adapters.mcp.stdio import StdioConnection
+
+            return StdioConnection(server, os.environ)  # noqa: TID251 - what programs need
+        backend = _own_backend(is_local=is_local)
+        if server.a2a:
+            from opencrab.adapters.mcp.a2a import A2aConnection
+
+            return A2aConnection(server, backend)
+        if server.openapi:
+            from opencrab.adapters.mcp.openapi import OpenApiConnection
+
+            return OpenApiConnection(server, backend)
+        from opencrab.adapters.mcp.http import HttpConnection
+
+        return HttpConnection(server, backend, tokens=sign_ins, challenged=challenged)
+
+    return McpConnections(connect)
 
 
-def _connect_locally(server: "McpServer") -> "McpConnection":
-    """Start a command, or connect to any address: its owner wrote it on this computer."""
-    if server.command:
-        from opencrab.adapters.mcp.stdio import StdioConnection
+def _sign_ins(facts: "Documents", secrets: "Secrets", *, is_local: bool) -> "McpSignIns":
+    from opencrab.adapters.mcp.oauth_records import StoredSignIns
+    from opencrab.adapters.mcp.oauth_requests import OAuthRequests, probe_mcp_server
+    from opencrab.adapters.mcp.oauth_sign_ins import OAuthSignIns
+    from opencrab.adapters.system_clock import SystemClock
 
-        return StdioConnection(server, os.environ)  # noqa: TID251 - what programs need
-    return _connection(server, _timed_backend())
+    own, public = _own_backend(is_local=is_local), _public_backend()
+    return OAuthSignIns(
+        StoredSignIns(facts, secrets),
+        SystemClock(),
+        lambda server: OAuthRequests(server, own, public),
+        lambda server, deadline: probe_mcp_server(server, own, deadline),
+    )
 
 
-def _connect_to_public(server: "McpServer") -> "McpConnection":
-    """Connect to public addresses only, as a name was looked up once."""
+def _own_backend(*, is_local: bool) -> Any:
+    """Return what connects to hosts of the settings: locally any, as the owner wrote it there."""
+    return _timed_backend() if is_local else _public_backend()
+
+
+@cache
+def _public_backend() -> Any:
+    """Return what connects to public addresses only, as a name was looked up once."""
     from opencrab.adapters.web.connection import PinnedBackend, resolve_web_host
 
-    return _connection(server, PinnedBackend(_timed_backend(), resolve_web_host))
-
-
-def _connection(server: "McpServer", backend: Any) -> "McpConnection":
-    if server.a2a:
-        from opencrab.adapters.mcp.a2a import A2aConnection
-
-        return A2aConnection(server, backend)
-    if server.openapi:
-        from opencrab.adapters.mcp.openapi import OpenApiConnection
-
-        return OpenApiConnection(server, backend)
-    from opencrab.adapters.mcp.http import HttpConnection
-
-    return HttpConnection(server, backend)
+    return PinnedBackend(_timed_backend(), resolve_web_host)
 
 
 @cache

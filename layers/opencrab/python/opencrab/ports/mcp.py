@@ -1,11 +1,13 @@
 """MCP servers, as actions and their owner use them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
-from opencrab.domain.errors import Unavailable
+from opencrab.domain.errors import Refused, Unavailable
 from opencrab.domain.mcp.server import McpServer
+from opencrab.domain.mcp.sign_in import McpChallenge, McpSignInRecord
 from opencrab.domain.mcp.tool import McpTool
 from opencrab.ports.conversation.answers import CallProgressWatch
 
@@ -31,6 +33,12 @@ class McpUnavailable(Unavailable):
 
 class McpSessionEnded(McpUnavailable):
     """A server that forgot its client's session: the request was not worked on."""
+
+
+class McpSignInNeeded(Refused):
+    """A server that waits until its owner signs in at it, or allows it more."""
+
+    code = "mcp-sign-in-needed"
 
 
 class McpClient(Protocol):
@@ -69,9 +77,73 @@ class McpClient(Protocol):
         """
 
 
+class McpTokens(Protocol):
+    """Access tokens of servers at which their owner signed in, as requests need them."""
+
+    def token(self, server: McpServer, deadline: float) -> str:
+        """Return the token to send, renewed if it ends soon; "" without a sign-in.
+
+        Raises McpUnavailable and McpSignInNeeded.
+        """
+
+    def token_after_refusal(
+        self, server: McpServer, refused: str, challenge: McpChallenge, deadline: float
+    ) -> str:
+        """Return another token than the one that a server refused.
+
+        Raises McpSignInNeeded, which the owner is told of, and McpUnavailable.
+        """
+
+    def sign_in_needed(self, server: McpServer, challenge: McpChallenge) -> McpSignInNeeded:
+        """Return the error of a server that waits for its owner, who is told from now on."""
+
+
+@dataclass(frozen=True)
+class McpSignInStart:
+    """A sign-in that began: where the owner agrees to it, and what is asked for there.
+
+    `previous_issuer` is set if the owner signed in at another authorization server before.
+    """
+
+    url: str
+    issuer: str
+    scope: str
+    previous_issuer: str
+    expires_at: datetime
+
+
+class McpSignIns(McpTokens, Protocol):
+    """Sign-ins of the owner at MCP servers: begun, finished and ended.
+
+    No error has a server's words, an address of its choice or a token in it.
+    """
+
+    def start(self, server: McpServer, redirect_uri: str) -> McpSignInStart:
+        """Find out where to sign in and register there. Raises Refused and McpUnavailable."""
+
+    def finish(self, server: McpServer, answer: str) -> McpSignInRecord:
+        """Exchange what came back to the redirect URI, once. Raises Refused and McpUnavailable."""
+
+    def end(self, server: McpServer) -> bool:
+        """Forget the tokens, and return whether the authorization server revoked them."""
+
+    def forget(self, name: str) -> None:
+        """Forget what is stored of a server of this name, whatever it was."""
+
+    def records(self, servers: Iterable[McpServer]) -> Mapping[str, McpSignInRecord]:
+        """Return what is stored of these servers as they are configured now, by name."""
+
+    def note_success(self, server: McpServer) -> None:
+        """Forget that a server asked for a sign-in, as it works without one."""
+
+
 @dataclass(frozen=True)
 class McpLink:
-    """The configured MCP servers and what speaks with them."""
+    """The configured MCP servers and what speaks with them.
+
+    `sign_ins` opens those of the owner at their first use; None where nobody can sign in.
+    """
 
     servers: tuple[McpServer, ...]
     client: McpClient
+    sign_ins: Callable[[], McpSignIns] | None = None

@@ -169,16 +169,23 @@ class _Place:
             if found is not None and found.is_open:
                 return found
             self._connection, self._listed_at = None, -_LISTED_SECONDS
-            opened = self._connect(self.server)
             try:
-                self._shake_hands(opened, deadline)
-            except BaseException:
-                opened.close()
-                raise
-            self._connection = opened
-            return opened
+                self._connection = self._opened(deadline)
+            except McpSessionEnded:
+                # One of nobody's, which ends as soon as the owner's token is needed.
+                self._connection = self._opened(deadline)
+            return self._connection
         finally:
             self._lock.release()
+
+    def _opened(self, deadline: float) -> McpConnection:
+        opened = self._connect(self.server)
+        try:
+            self._shake_hands(opened, deadline)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
 
     def known(self, connection: McpConnection, deadline: float) -> Mapping[str, str]:
         """Return the fingerprints of the server's tools, asked for again at times."""
@@ -190,6 +197,8 @@ class _Place:
     def listed(self, deadline: float) -> tuple[McpTool, ...]:
         """Ask the server for its tools, at most 128."""
         self.connection(deadline).tools_changed = False
+        # If this fails, it is asked again before the next call.
+        self._listed_at = -_LISTED_SECONDS
         found, cursor = list[McpTool](), None
         for _ in range(_PAGES):
             page = self.request("tools/list", {"cursor": cursor} if cursor else {}, deadline)

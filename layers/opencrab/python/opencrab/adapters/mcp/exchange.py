@@ -22,7 +22,8 @@ MESSAGE_BYTES = 4 * 1024 * 1024
 Header = tuple[bytes, bytes]
 
 _PRINTABLE = "".join(map(chr, range(33, 127)))
-_OK, _MOVED, _CLIENT_ERROR, _UNSIGNED, _FORBIDDEN = 200, 300, 400, 401, 403
+UNSIGNED, FORBIDDEN = 401, 403
+_OK, _MOVED, _CLIENT_ERROR = 200, 300, 400
 _CURE = "check its address, or continue without it"
 
 
@@ -33,6 +34,8 @@ class McpHttpExchange:
         server: The server; its headers are sent with each request.
         backend: Connects to its host; its timeouts are deadlines.
         new_tls: Creates the TLS context that verifies it.
+        whom: Who is asked, as errors name it; the server by default.
+        most_bytes: The largest answer that is read.
     """
 
     def __init__(
@@ -40,8 +43,13 @@ class McpHttpExchange:
         server: McpServer,
         backend: httpcore.NetworkBackend,
         new_tls: Callable[[], ssl.SSLContext] = httpx.create_ssl_context,
+        *,
+        whom: str = "",
+        most_bytes: int = MESSAGE_BYTES,
     ) -> None:
         self._name = server.name
+        self._whom = whom or f"the MCP server {server.name}"
+        self._most_bytes = most_bytes
         self._headers = [
             (b"accept-encoding", b"identity"),
             (b"user-agent", b"opencrab"),
@@ -77,12 +85,12 @@ class McpHttpExchange:
             yield response
 
     def require_no_refusal(self, status: int) -> None:
-        """Raise what a status means that asks for a sign-in or redirects."""
-        if status in {_UNSIGNED, _FORBIDDEN}:
+        """Raise what a status means that asks for a token or redirects."""
+        if status in {UNSIGNED, FORBIDDEN}:
+            what = "accepts no request without a valid token" if status == UNSIGNED else "refuses"
             raise Refused(
-                f"the MCP server {self._name} asks for a sign-in (status {status})",
-                cure=f"give it a token in mcp.servers.{self._name}.headers; "
-                "signing in with OAuth is not supported",
+                f"the MCP server {self._name} {what} (status {status})",
+                cure=f"look at the token in mcp.servers.{self._name}.headers, or give it one",
             )
         if _MOVED <= status < _CLIENT_ERROR:
             raise Refused(
@@ -97,21 +105,19 @@ class McpHttpExchange:
             raise self.failure(f"it answered with status {status}", sent=True)
 
     def pieces(self, response: httpcore.Response, deadline: float) -> Iterator[bytes]:
-        """Yield the body; raises McpUnavailable for more than `MESSAGE_BYTES`."""
+        """Yield the body; raises McpUnavailable for more than `most_bytes`."""
         size = 0
         for piece in response.iter_stream():
             size += len(piece)
-            if size > MESSAGE_BYTES:
-                raise self.failure(f"it sent more than {MESSAGE_BYTES} bytes", sent=True)
+            if size > self._most_bytes:
+                raise self.failure(f"it sent more than {self._most_bytes} bytes", sent=True)
             if monotonic() >= deadline:
                 raise httpcore.ReadTimeout
             yield piece
 
     def failure(self, why: str, *, sent: bool) -> McpUnavailable:
         """Return the error of a request; `sent` says that it may have arrived."""
-        return McpUnavailable(
-            f"the MCP server {self._name} is not usable: {why}", cure=_CURE, sent=sent
-        )
+        return McpUnavailable(f"{self._whom} is not usable: {why}", cure=_CURE, sent=sent)
 
     def close(self) -> None:
         """Close what is open."""
@@ -135,6 +141,11 @@ class McpHttpExchange:
 
 def _port(url: httpcore.URL) -> bytes:
     return b"" if url.port is None else b":" + str(url.port).encode()
+
+
+def headers_of_mcp_response(response: httpcore.Response, name: bytes) -> list[bytes]:
+    """Return all headers of a response with a name, in small letters."""
+    return [value for key, value in response.headers if key.lower() == name]
 
 
 def header_of_mcp_response(response: httpcore.Response, name: bytes) -> bytes:

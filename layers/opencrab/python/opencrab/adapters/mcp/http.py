@@ -13,7 +13,13 @@ from typing import Any
 import httpcore
 import httpx
 
-from opencrab.adapters.mcp.exchange import McpHttpExchange, header_of_mcp_response
+from opencrab.adapters.mcp.exchange import (
+    FORBIDDEN,
+    UNSIGNED,
+    McpHttpExchange,
+    header_of_mcp_response,
+    headers_of_mcp_response,
+)
 from opencrab.adapters.mcp.messages import (
     Message,
     answer_to_mcp_server,
@@ -27,11 +33,13 @@ from opencrab.adapters.mcp.messages import (
 from opencrab.adapters.mcp.running_call import RunningCall
 from opencrab.domain.errors import Refused, Unavailable
 from opencrab.domain.mcp.server import McpServer
-from opencrab.ports.mcp import McpSessionEnded
+from opencrab.domain.mcp.sign_in import McpChallenge, parse_mcp_challenge
+from opencrab.ports.mcp import McpSessionEnded, McpTokens
 
 _END_SECONDS = 2.0
 _STOPPED = "its turn was stopped"
 _GONE = 404
+_MORE_SCOPE = "insufficient_scope"
 _AS_SESSION = "mcp-session-id"
 _TAKES = "application/json, text/event-stream"
 
@@ -43,6 +51,8 @@ class HttpConnection:
         server: The server; its headers are sent with each request.
         backend: Connects to its host; its timeouts are deadlines.
         new_tls: Creates the TLS context that verifies it.
+        tokens: Opens those of the owner's sign-ins, once the server refuses a request.
+        challenged: Names of servers that have refused one, of which this may become one.
     """
 
     def __init__(
@@ -50,9 +60,15 @@ class HttpConnection:
         server: McpServer,
         backend: httpcore.NetworkBackend,
         new_tls: Callable[[], ssl.SSLContext] = httpx.create_ssl_context,
+        *,
+        tokens: Callable[[], McpTokens] | None = None,
+        challenged: set[str] | None = None,
     ) -> None:
         self.tools_changed = False
         self.is_open = True
+        self._server = server
+        self._tokens = tokens if server.may_sign_in else None
+        self._challenged = set() if challenged is None else challenged
         self._name = server.name
         self._url = server.url
         self._exchange = McpHttpExchange(server, backend, new_tls)
@@ -77,16 +93,35 @@ class HttpConnection:
             running.begin(lambda: self._cancel(number))
         with self._posted(mcp_message(method, params, number), deadline) as response:
             self._keep_session(response)
+            answer = self._answer(number, response, deadline, running)
+        if answer is not None:
+            result = result_of_mcp_answer(answer, self._name, method)
+            if method == "initialize":
+                self._revision = str(result.get("protocolVersion", "")).encode()[:40]
+            return result
+        raise self._exchange.failure(f"it did not answer {method}", sent=True)
+
+    def _answer(
+        self,
+        number: int,
+        response: httpcore.Response,
+        deadline: float,
+        running: RunningCall | None,
+    ) -> Message | None:
+        """Return the answer to a request, after what the server says before it."""
+        found = None
+        try:
             for message in self._messages(response, deadline):
                 if message.get("id") == number and "method" not in message:
-                    result = result_of_mcp_answer(message, self._name, method)
-                    if method == "initialize":
-                        self._revision = str(result.get("protocolVersion", "")).encode()[:40]
-                    return result
+                    found = message
+                    return found
                 if running is not None and is_progress_of_mcp_call(message, number):
                     running.note_progress(message["params"])
                 self._take(message, deadline)
-        raise self._exchange.failure(f"it did not answer {method}", sent=True)
+        finally:
+            # What was not read may have said that the tools changed.
+            self.tools_changed |= found is None
+        return None
 
     def notify(self, method: str, deadline: float) -> None:
         """Send a notification."""
@@ -97,9 +132,10 @@ class HttpConnection:
         """End the session, where the server has one."""
         self.is_open = False
         if self._session:
+            deadline = monotonic() + _END_SECONDS
             with (
                 suppress(Unavailable, Refused),
-                self._sent("DELETE", b"", monotonic() + _END_SECONDS),
+                self._sent("DELETE", b"", deadline, self._token(deadline)),
             ):
                 pass
         self._exchange.close()
@@ -112,20 +148,55 @@ class HttpConnection:
     def _take(self, message: Message, deadline: float) -> None:
         answer = answer_to_mcp_server(message)
         if answer is not None:
-            with self._posted(answer, deadline):
+            # A server that takes no answer from us may still give us its own.
+            with suppress(Unavailable, Refused), self._posted(answer, deadline):
                 pass
         elif message.get("method") == "notifications/tools/list_changed":
             self.tools_changed = True
 
     @contextmanager
     def _posted(self, body: bytes, deadline: float) -> Iterator[httpcore.Response]:
-        with self._sent("POST", body, deadline) as response:
-            self._require_accepted(response)
-            yield response
+        """Post a message; one that is refused for its token is posted again with another."""
+        token = self._token(deadline)
+        for renewals in (2, 1, 0):
+            with self._sent("POST", body, deadline, token) as response:
+                challenge = self._challenge(response)
+                if challenge is None or self._tokens is None:
+                    self._require_accepted(response)
+                    yield response
+                    return
+            if not renewals or challenge.error == _MORE_SCOPE:
+                raise self._tokens().sign_in_needed(self._server, challenge)
+            before, token = (
+                token,
+                self._tokens().token_after_refusal(self._server, token, challenge, deadline),
+            )
+            self._challenged.add(self._name)
+            if self._session and not before:
+                # The session is nobody's, and would not be that of whoever the token is for.
+                raise self._session_ended()
+
+    def _token(self, deadline: float) -> str:
+        if self._tokens is None or self._name not in self._challenged:
+            return ""
+        return self._tokens().token(self._server, deadline)
+
+    def _challenge(self, response: httpcore.Response) -> McpChallenge | None:
+        """Return what the server asks its owner for; None if it does not."""
+        if response.status not in {UNSIGNED, FORBIDDEN}:
+            return None
+        said = headers_of_mcp_response(response, b"www-authenticate")
+        challenge = parse_mcp_challenge(said)
+        is_asked = response.status == UNSIGNED or challenge.error == _MORE_SCOPE
+        return challenge if is_asked else None
 
     @contextmanager
-    def _sent(self, method: str, body: bytes, deadline: float) -> Iterator[httpcore.Response]:
+    def _sent(
+        self, method: str, body: bytes, deadline: float, token: str
+    ) -> Iterator[httpcore.Response]:
         headers = [(b"content-type", b"application/json"), (b"accept", _TAKES.encode())]
+        if token:
+            headers.append((b"authorization", f"Bearer {token}".encode()))
         if self._session:
             headers.append((_AS_SESSION.encode(), self._session))
         if self._revision:
@@ -135,9 +206,12 @@ class HttpConnection:
 
     def _require_accepted(self, response: httpcore.Response) -> None:
         if response.status == _GONE and self._session:
-            self.is_open = False
-            raise McpSessionEnded(f"the MCP server {self._name} ended its session")
+            raise self._session_ended()
         self._exchange.require_success(response.status)
+
+    def _session_ended(self) -> McpSessionEnded:
+        self.is_open = False
+        return McpSessionEnded(f"the MCP server {self._name} ended its session")
 
     def _keep_session(self, response: httpcore.Response) -> None:
         found = header_of_mcp_response(response, _AS_SESSION.encode())

@@ -27,7 +27,7 @@ def local_sign_in_link(
     that the start never waits for a browser.
     """
     from opencrab.engine.access.sign_in_codes import SignInCodes
-    from opencrab.gateways.cli.access.browser import access_sign_in_link, open_access_link
+    from opencrab.gateways.cli.connection.browser import access_sign_in_link, open_access_link
     from opencrab.gateways.rest.access.sign_in import offer_access_sign_in
 
     codes = SignInCodes(runtime.clock)

@@ -36,7 +36,7 @@ _SYNTAX = {
 
 _NEAR = 0.6
 _PROVIDERS = "llm.providers."
-_OWN_TABLE = re.compile(r"mcp\.servers(\.[^.]+(\.(env|headers))?)?|actions\.values")
+_OWN_TABLE = re.compile(r"mcp\.servers(\.[^.]+(\.(env|headers|oauth))?)?|actions\.values")
 
 
 @dataclass(frozen=True)

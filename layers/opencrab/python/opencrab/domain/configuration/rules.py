@@ -208,6 +208,10 @@ _GATEWAYS: dict[str, SettingRule] = {
     "mcp.servers.*.headers.*": SettingRule(
         SettingKind.SECRET, pattern=rf"[ -~]*{VARIABLE.pattern}[ -~]*"
     ),
+    "mcp.servers.*.oauth.client_id": _text(),
+    "mcp.servers.*.oauth.client_secret": _SECRET,
+    "mcp.servers.*.oauth.scope": _text(),
+    "mcp.servers.*.oauth.issuer": _text(**_ADDRESS),
     "mcp.servers.*.agents": _texts(),
     "mcp.servers.*.timeout_seconds": _SECONDS,
     "mcp.servers.*.max_result_kb": _whole(1, 4_096),

@@ -13,6 +13,7 @@ from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.installation.discord_checks import check_installation_discord
 from opencrab.engine.installation.findings import Findings, Look, no_further_installation_checks
+from opencrab.engine.installation.mcp_checks import check_installation_mcp
 from opencrab.engine.installation.model_checks import ASK_SECONDS, ModelChecks
 from opencrab.engine.installation.search_checks import check_installation_search
 from opencrab.engine.installation.work_checks import (
@@ -48,6 +49,8 @@ def installation_health_checks(
         "search": lambda findings: check_installation_search(runtime, findings),
         "discord": lambda findings: check_installation_discord(runtime, application, findings),
     }
+    if runtime.mcp is not None and runtime.mcp.sign_ins is not None:
+        looks["mcp"] = lambda findings: check_installation_mcp(runtime, findings)
     seconds = DEADLINE_SECONDS + (ASK_SECONDS if asks_models else 0)
     return run_installation_checks_concurrently(looks, Findings(language), seconds)
 

@@ -73,6 +73,8 @@ def list_mcp_tools(runtime: Runtime, name: str) -> tuple[McpToolStanding, ...]:
     """
     link, server = configured_mcp_server(runtime, name)
     listed = {tool.name: tool for tool in link.client.tools(server)}
+    if link.sign_ins is not None and server.may_sign_in:
+        link.sign_ins().note_success(server)
     trusted = {tool.name: tool for tool in trusted_mcp_tools(runtime, server).tools}
     return tuple(
         _standing(name, each, listed.get(each), trusted.get(each))

@@ -189,6 +189,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "mcp.servers": (
         "/api/mcp/servers",
         "/api/mcp/servers/{server}",
+        "/api/mcp/servers/{server}/sign-in",
         "/api/mcp/servers/{server}/tools",
         "/api/mcp/servers/{server}/tools/{tool}",
     ),

@@ -20,7 +20,7 @@ def open_access_page(
     ] = False,
 ) -> None:
     """Open the page in a browser, signed in."""
-    from opencrab.gateways.cli.access.browser import open_access_link
+    from opencrab.gateways.cli.connection.browser import open_access_link
 
     link, expires = _sign_in_link(terminal)
     opened = not only_print and not terminal.options.json and open_access_link(link)
@@ -38,7 +38,7 @@ def open_access_page(
 
 def _sign_in_link(terminal: Terminal) -> tuple[str, str | None]:
     """Return a link to the page, and when it expires; without codes one that needs a key."""
-    from opencrab.gateways.cli.access.browser import (
+    from opencrab.gateways.cli.connection.browser import (
         access_sign_in_link,
         browser_sign_in_url_at_port,
     )

@@ -240,6 +240,8 @@ _TREE = (
             CommandNode("list", runs="mcp.tools:list_mcp_servers"),
             CommandNode("test", runs="mcp.tools:test_mcp_server"),
             CommandNode("trust", runs="mcp.tools:trust_mcp_tool"),
+            CommandNode("login", runs="mcp.sign_in:sign_in_at_mcp_server"),
+            CommandNode("logout", runs="mcp.sign_in:sign_out_of_mcp_server"),
             CommandNode("remove", runs="configuration.mcp_servers:remove_mcp_server"),
             CommandNode("serve", runs="mcp.stdio_server:serve_mcp"),
         ),

@@ -144,11 +144,23 @@ def _draw_servers(terminal: Terminal, servers: list[dict[str, Any]]) -> None:
             terminal.words("mcp_by_url" if each["kind"] == "url" else "mcp_by_command"),
             each["trusted"],
             ", ".join(each["agents"]) or terminal.words("mcp_every_agent"),
-            f"{each['problem']}: {each['cure']}" if each["problem"] else "",
+            _server_problem(terminal, each),
         )
         for each in servers
     ]
     terminal.table(("server", "kind", "mcp_trusted_tools", "agents", "problem"), rows)
+
+
+def _server_problem(terminal: Terminal, server: dict[str, Any]) -> str:
+    """Return what is wrong with a server, or what it waits for; a server of before says less."""
+    if server["problem"]:
+        return f"{server['problem']}: {server['cure']}"
+    sign_in, name = server.get("sign_in") or {}, server["name"]
+    if sign_in.get("state") == "needed":
+        return terminal.words("mcp_needs_sign_in", name=name)
+    if sign_in.get("state") == "more_scope":
+        return terminal.words("mcp_needs_scope", name=name, scope=sign_in["wanted_scope"] or "?")
+    return ""
 
 
 def _draw_tools(terminal: Terminal, tools: list[dict[str, Any]]) -> None:

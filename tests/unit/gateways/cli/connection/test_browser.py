@@ -4,7 +4,7 @@ import webbrowser
 
 import pytest
 
-from opencrab.gateways.cli.access.browser import (
+from opencrab.gateways.cli.connection.browser import (
     access_sign_in_link,
     browser_sign_in_url_at_port,
     open_access_link,
