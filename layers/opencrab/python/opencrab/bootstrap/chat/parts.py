@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import settings
 from opencrab.domain.chat.people import LINE, SLACK, TELEGRAM, ChatPeople, GroupRule
+from opencrab.domain.email.address import EMAIL
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
@@ -35,6 +36,9 @@ SLACK_SECRET, SLACK_TOKEN = "SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"
 
 TELEGRAM_SECRET, TELEGRAM_TOKEN = "TELEGRAM_WEBHOOK_SECRET", "TELEGRAM_BOT_TOKEN"
 """The names of Telegram's secrets."""
+
+EMAIL_PASSWORD = "EMAIL_PASSWORD"  # noqa: S105 - the name of it
+"""The name of the mailbox's password."""
 
 _USER_IDS = {
     LINE: re.compile(r"U[0-9a-f]{32}"),
@@ -72,18 +76,10 @@ def with_chat_services(
         secret = StoredChatSecret(name, SLACK_SECRET, secrets, clock, load)
         chats[SLACK] = Chat(_people(configured, SLACK), link, secret.token, SLACK_SECRET)
     if configured.get("gateway.telegram.enabled"):
-        token = StoredChatSecret("gateway.telegram.bot_token", TELEGRAM_TOKEN, secrets, clock, load)
-        api = str(configured.get("gateway.telegram.api"))
-        telegram = cast("TelegramClient", _LaterChat(partial(_telegram_client, api, token)))
-        channels[TELEGRAM] = cast(
-            "DeliveryChannel", _LaterChat(lambda: _telegram_channel(telegram))
-        )
-        link = cast("ChatLink", _LaterChat(lambda: _telegram_link(telegram)))
-        name = "gateway.telegram.webhook_secret"
-        secret = StoredChatSecret(name, TELEGRAM_SECRET, secrets, clock, load)
-        is_polled = bool(configured.get("gateway.telegram.polling"))
-        people = _people(configured, TELEGRAM)
-        chats[TELEGRAM] = Chat(people, link, secret.token, TELEGRAM_SECRET, is_polled)
+        channels[TELEGRAM], chats[TELEGRAM] = _telegram(configured, secrets, clock, load)
+    if configured.get("gateway.email.enabled"):
+        password = _email_password(secrets, clock, load)
+        channels[EMAIL], chats[EMAIL] = _email(configured, password, facts)
     return {**parts, "channels": channels, "chats": chats}
 
 
@@ -107,7 +103,10 @@ class StoredChatSecret:
         secrets: Secrets,
         clock: Clock,
         load: Callable[..., "Settings"] = settings.load_settings,
+        *,
+        may_have_spaces: bool = False,
     ) -> None:
+        self._may_have_spaces = may_have_spaces
         self._setting = setting
         self._name = name
         self._secrets = secrets
@@ -133,7 +132,8 @@ class StoredChatSecret:
         except Unavailable as error:
             raise NeverSent(error.message, cure=error.cure) from None
         found = str(configured.get(self._setting)).strip()
-        if found and found.isascii() and found.isprintable() and " " not in found:
+        is_whole = self._may_have_spaces or " " not in found
+        if found and found.isascii() and found.isprintable() and is_whole:
             return found
         what = "is malformed" if found else "is not set"
         service = self._setting.split(".")[1]
@@ -213,6 +213,21 @@ def _slack_link(slack: "SlackClient") -> ChatLink:
     return SlackLink(slack)
 
 
+def _telegram(
+    configured: "Settings", secrets: Secrets, clock: Clock, load: Callable[..., "Settings"]
+) -> tuple[DeliveryChannel, Chat]:
+    token = StoredChatSecret("gateway.telegram.bot_token", TELEGRAM_TOKEN, secrets, clock, load)
+    api = str(configured.get("gateway.telegram.api"))
+    telegram = cast("TelegramClient", _LaterChat(partial(_telegram_client, api, token)))
+    channel = cast("DeliveryChannel", _LaterChat(lambda: _telegram_channel(telegram)))
+    link = cast("ChatLink", _LaterChat(lambda: _telegram_link(telegram)))
+    name = "gateway.telegram.webhook_secret"
+    secret = StoredChatSecret(name, TELEGRAM_SECRET, secrets, clock, load)
+    is_polled = bool(configured.get("gateway.telegram.polling"))
+    people = _people(configured, TELEGRAM)
+    return channel, Chat(people, link, secret.token, TELEGRAM_SECRET, is_polled)
+
+
 def _telegram_client(api: str, token: StoredChatSecret) -> "TelegramClient":
     from opencrab.adapters.address import BaseUrlRules
     from opencrab.adapters.providers.transport.httpx_transport import new_client
@@ -232,3 +247,30 @@ def _telegram_link(telegram: "TelegramClient") -> ChatLink:
     from opencrab.adapters.telegram.link import TelegramLink
 
     return TelegramLink(telegram)
+
+
+def _email_password(
+    secrets: Secrets, clock: Clock, load: Callable[..., "Settings"]
+) -> StoredChatSecret:
+    """Return the mailbox's password: some services show theirs in groups with spaces."""
+    setting = "gateway.email.password"
+    return StoredChatSecret(setting, EMAIL_PASSWORD, secrets, clock, load, may_have_spaces=True)
+
+
+def _email(
+    configured: "Settings", password: StoredChatSecret, facts: Documents
+) -> tuple[DeliveryChannel, Chat]:
+    from opencrab.bootstrap.chat import email
+
+    rules = email.email_rules_from_settings(configured)
+    channel = _LaterChat(partial(email.email_channel_from_settings, configured, password, facts))
+    link = _LaterChat(partial(email.email_link_from_settings, configured, password, facts))
+    people = email.email_people_from_settings(configured)
+    chat = Chat(
+        people,
+        cast("ChatLink", link),
+        password.token,
+        EMAIL_PASSWORD,
+        agents=tuple(each for each in rules.aliases.values() if each),
+    )
+    return cast("DeliveryChannel", channel), chat
