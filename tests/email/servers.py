@@ -46,6 +46,8 @@ class _Handler(StreamRequestHandler):
 
 
 class _Imap(_Handler):
+    is_in = False
+
     def talk(self) -> None:
         self.say("* OK ready")
         while True:
@@ -56,13 +58,15 @@ class _Imap(_Handler):
         """Do one command."""
         mail, name = self.mail, command.partition(" ")[0].upper()
         if name == "CAPABILITY":
-            idle = " IDLE" if mail.has_idle else ""
+            # As real servers do, it tells this only who has signed in.
+            idle = " IDLE" if mail.has_idle and self.is_in else ""
             self.say(f"* CAPABILITY IMAP4rev1 AUTH=PLAIN{idle}")
         elif name == "AUTHENTICATE":
             self.say("+ ")
             if not self.is_known(self.line()):
                 self.say(f"{tag} NO [AUTHENTICATIONFAILED] not {mail.password} at all")
                 return
+            self.is_in = True
         elif name == "SELECT":
             if '"INBOX"' not in command:
                 self.say(f"{tag} NO no such mailbox")

@@ -133,13 +133,15 @@ class OpenMailbox:
     def __init__(self, imap: imaplib.IMAP4, folder: str) -> None:
         self._imap = imap
         self.folder = folder
+        # Most servers tell all that they can only after the sign-in.
+        self._can = b" ".join(each or b"" for each in imap.capability()[1]).upper().split()
         self.uidvalidity = self._number("UIDVALIDITY")
         self.next_uid = self._number("UIDNEXT") or self._last_uid() + 1
 
     @property
     def has_idle(self) -> bool:
         """True if the server tells of new mails at once."""
-        return "IDLE" in self._imap.capabilities
+        return b"IDLE" in self._can
 
     def uids_from(self, first: int) -> tuple[int, ...]:
         """Return the UIDs of mails from one on, in order."""

@@ -108,7 +108,13 @@ class SmtpPost:
         if self._server.may_be_plain and not smtp.has_extn("auth"):
             return
         try:
-            smtp.login(self._user, password)
+            if "PLAIN" in smtp.esmtp_features.get("auth", "").split():
+                # One try: `login` goes on with other ways, and servers count what fails.
+                smtp.user, smtp.password = self._user, password
+                code, told = smtp.auth("PLAIN", smtp.auth_plain)
+                self._step((code, told), password)
+            else:
+                smtp.login(self._user, password)
         except smtplib.SMTPAuthenticationError as error:
             self._passwords.forget()
             if error.smtp_code < _REFUSED:
