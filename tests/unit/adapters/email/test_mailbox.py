@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.adapters.email.mailbox import MOST_BYTES, ImapMailbox
 from opencrab.adapters.email.server import MailServer
-from opencrab.domain.errors import Refused, Unavailable
+from opencrab.domain.errors import Conflict, Refused, Unavailable
 from tests.discord.faults import Drop, Status
 from tests.email.fake import ADDRESS, PASSWORD
 from tests.unit.adapters.email.speaking import Passwords, talk
@@ -55,12 +55,17 @@ def test_errors_say_what_is_wrong_and_never_the_password() -> None:
         assert here.passwords.forgotten == 1
         assert "wrong-5" not in refused.value.message
         here.passwords.known = PASSWORD
-        for fault in (Drop(), Status(), Drop("after")):
+        for fault in (Drop(), Drop("after")):
             here.mail.says("x")
             here.mail.faults.plan("FETCH", fault)
             with pytest.raises(Unavailable, match=r"IMAP server 127\.0\.0\.1"):  # noqa: SIM117
                 with here.mailbox.opened() as opened:
                     opened.fetch(40)
+        here.mail.faults.plan("FETCH", Status())
+        with here.mailbox.opened() as opened:
+            with pytest.raises(Conflict, match="does not give mail 40"):
+                opened.fetch(40)
+            assert opened.fetch(40) is not None
     with (
         talk("Crab") as here,
         pytest.raises(Refused, match="no mailbox 'Crab'"),

@@ -47,9 +47,12 @@ def test_anything_else_is_invalid_and_quoted_nowhere(url: str) -> None:
 def test_certificates_are_verified_and_words_are_short_and_without_the_password() -> None:
     context = mail_tls_context()
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
-    told = words_of_mail_server(b"no\r\n\x1b[31m pass-9 " + b"x" * 900, "pass-9")
+    told = words_of_mail_server(b"no\r\n\x1b[31m pass-9 " + b"x " * 900, "pass-9")
     assert told.startswith("no [31m … x")
     assert len(told) <= 300
+    assert words_of_mail_server(b"BAD AGNyYWJAZXhhbXBsZS5vcmcAcGFzcy05 is unknown", "") == (
+        "BAD … is unknown"
+    )
 
 
 def test_no_password_goes_to_another_machine_without_encryption() -> None:

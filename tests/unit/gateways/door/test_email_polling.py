@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
+from typing import ClassVar
 
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.email.letter import LETTER, MAILBOX, Letter, MailboxPosition
-from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.gateways.door.email_polling import PAUSES, EmailReader, poll_mailbox
+from opencrab.domain.errors import Conflict, Invalid, Unavailable
+from opencrab.gateways.door.email_polling import PAUSES, TRIES, EmailReader, poll_mailbox
 from opencrab.gateways.door.request import parse_queued_event
 from tests.contract.example import NOW
 from tests.e2e.email_house import RULES
@@ -20,6 +21,8 @@ from tests.unit.adapters.discord.speaking import FewFacts
 
 class Box:
     """The fake's mailbox without sockets; `seconds` are those it was waited for."""
+
+    broken: ClassVar[frozenset[int]] = frozenset({99})
 
     def __init__(self, mail: FakeMail) -> None:
         self.mail = mail
@@ -37,6 +40,8 @@ class Box:
         return next((each for each in self.mail.kept if each.uid == uid), None)
 
     def fetch(self, uid: int) -> bytes | None:
+        if uid in self.broken:
+            raise Conflict(f"the server does not give mail {uid}")
         found = self._kept(uid)
         return None if found is None else found.content
 
@@ -123,6 +128,30 @@ def test_a_mail_that_can_never_be_queued_or_read_holds_up_no_other() -> None:
     here.read()
     # What is not answered stays unread, for its owner to see.
     assert (len(here.queued), here.unread) == (1, [40, 41, 42])
+
+
+def test_a_mail_that_the_server_does_not_give_holds_up_the_others_for_a_while_only() -> None:
+    here = Reading()
+    here.mail.next_uid = 99
+    here.mail.says("broken")
+    here.mail.says("good")
+    for _ in range(TRIES - 1):
+        with pytest.raises(Unavailable):
+            here.read()
+    here.read()
+    assert (len(here.queued), here.unread) == (1, [99])
+
+
+def test_mails_that_could_not_be_queued_count_against_no_limit() -> None:
+    here = Reading()
+    here.mail.says("one")
+    here.error = Unavailable("the store does not answer")
+    for _ in range(RULES.most_per_hour + 1):
+        with pytest.raises(Unavailable):
+            here.read()
+    here.error = None
+    here.read()
+    assert (len(here.queued), here.unread) == (1, [])
 
 
 def test_a_mailbox_with_new_numbers_is_read_again_and_nothing_is_answered_twice() -> None:

@@ -12,7 +12,7 @@ from opencrab.domain.email.authentication import authserv_id_of_headers
 from opencrab.domain.email.incoming import UnreadableEmail, parse_incoming_email
 from opencrab.domain.email.intake import EmailRules
 from opencrab.domain.email.letter import own_message_id
-from opencrab.domain.errors import OpenCrabError
+from opencrab.domain.errors import Conflict, OpenCrabError
 from opencrab.ports.conversation.chat_link import ChatCheck
 from opencrab.ports.documents import Documents
 
@@ -64,14 +64,14 @@ class EmailLink:
     def _of_server_name(self, seen: str) -> ChatCheck:
         """Say whether senders can be verified: by the name in the verdicts of newest mails."""
         wanted = self.rules.authserv_id
-        facts = {"wanted": wanted, "seen": seen or "?"}
+        facts = {"wanted": wanted, "seen": seen}
         if wanted and seen and wanted.casefold() != seen.casefold():
             return ChatCheck(name="senders", state="warning", key="senders_other", facts=facts)
         if wanted:
             return ChatCheck(name="senders", state="ok", key="senders", facts=facts)
         if self.rules.answers_unverified:
             return ChatCheck(name="senders", state="warning", key="senders_any", facts=facts)
-        return _problem("senders", "senders_none", **facts)
+        return _problem("senders", "senders_seen" if seen else "senders_none", **facts)
 
 
 def _server_name(opened: OpenMailbox) -> str:
@@ -82,7 +82,7 @@ def _server_name(opened: OpenMailbox) -> str:
             name = "" if content is None else _name_in(content)
             if name:
                 return name
-    except imaplib.IMAP4.error:
+    except (imaplib.IMAP4.error, Conflict):
         pass
     return ""
 

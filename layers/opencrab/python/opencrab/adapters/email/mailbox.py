@@ -4,6 +4,7 @@ Nothing is deleted or moved; a mail is marked as read when it was taken.
 """
 
 import imaplib
+import logging
 import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +18,7 @@ from opencrab.adapters.email.server import (
     mail_tls_context,
     words_of_mail_server,
 )
-from opencrab.domain.errors import Refused, Unavailable
+from opencrab.domain.errors import Conflict, Refused, Unavailable
 
 MOST_BYTES = 2_000_000
 """Bytes of one mail that are fetched: text comes before what is attached."""
@@ -26,6 +27,8 @@ _MOST_ANSWER = 4_000_000
 _IDLE = b"OCIDLE"
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _CURE = "`opencrab admin email doctor` checks the mailbox"
+
+log = logging.getLogger(__name__)
 
 
 class _Tls(imaplib.IMAP4_SSL):
@@ -153,17 +156,32 @@ class OpenMailbox:
         return self._search(f"SINCE {day.day}-{_MONTHS[day.month - 1]}-{day.year}")
 
     def fetch(self, uid: int) -> bytes | None:
-        """Return a mail, or its beginning, without marking it; None if it is gone."""
-        told = self._checked(self._imap.uid("FETCH", str(uid), f"(BODY.PEEK[]<0.{MOST_BYTES}>)"))
+        """Return a mail, or its beginning, without marking it; None if it is gone.
+
+        Raises Conflict if the server does not give this one.
+        """
+        try:
+            asked = self._imap.uid("FETCH", str(uid), f"(BODY.PEEK[]<0.{MOST_BYTES}>)")
+            told = self._checked(asked)
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error as error:
+            words = words_of_mail_server(error, "")
+            raise Conflict(f"the server does not give mail {uid}: {words}") from None
         found = (each[1] for each in told if isinstance(each, tuple) and len(each) > 1)
         content = next((each for each in found if isinstance(each, bytes)), None)
         if content is None and any(isinstance(each, bytes) and b"BODY[" in each for each in told):
-            raise Unavailable("the IMAP server's answer is not understood")
+            raise Conflict(f"the server's answer for mail {uid} is not understood")
         return content
 
     def mark_read(self, uid: int) -> None:
-        """Mark a mail as read."""
-        self._checked(self._imap.uid("STORE", str(uid), "+FLAGS.SILENT", r"(\Seen)"))
+        """Mark a mail as read, if the server lets us."""
+        try:
+            self._checked(self._imap.uid("STORE", str(uid), "+FLAGS.SILENT", r"(\Seen)"))
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error as error:
+            log.warning("mail not marked as read: uid=%s, error=%s", uid, error)
 
     def wait(self, seconds: float) -> bool:
         """Wait until the server tells of something, for `seconds` at most.

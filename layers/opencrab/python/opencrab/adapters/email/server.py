@@ -16,6 +16,7 @@ PORTS = {"imaps": 993, "imap": 143, "smtps": 465, "smtp": 587}
 """The usual ports; schemes without an `s` begin encryption by STARTTLS."""
 
 _WORDS = 300
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,252})|::1", re.ASCII)
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -81,4 +82,6 @@ def words_of_mail_server(told: object, password: str) -> str:
     text = told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
     if password:
         text = text.replace(password, "…")
+    # Some servers repeat a line that they do not understand: credentials in Base64.
+    text = _ENCODED.sub("…", text)
     return one_line_of_email(text, _WORDS)

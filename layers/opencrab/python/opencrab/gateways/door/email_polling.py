@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Protocol
 
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
@@ -25,7 +25,7 @@ from opencrab.domain.email.intake import (
     judge_incoming_email,
 )
 from opencrab.domain.email.letter import LETTER, MAILBOX, MailboxPosition
-from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.domain.errors import Conflict, OpenCrabError, Unavailable
 from opencrab.gateways.door.door import SendEvent, queue_name_of_request
 from opencrab.gateways.door.request import ReceivedEvent, SignedRequest, encode_queued_event
 from opencrab.ports.clock import Clock
@@ -39,6 +39,9 @@ IDLE_SECONDS, POLL_SECONDS = 240.0, 30.0
 
 OVERLAP = timedelta(days=2)
 """How far back a mailbox is read again that was numbered anew."""
+
+TRIES = 4
+"""How often a mail is asked for that the server does not give; the others wait meanwhile."""
 
 SENDERS = 1_000
 _HOUR = 3_600.0
@@ -92,6 +95,7 @@ class EmailReader:
         self._clock = clock
         self._send = send
         self._heard: dict[str, list[float]] = {}
+        self._refused: dict[tuple[int, int], int] = {}
 
     def read_new_mails(self, mailbox: OpenedMailbox, stopping: Callable[[], bool]) -> None:
         """Queue the mails that came since the last time; at the first time only note where it is.
@@ -104,19 +108,32 @@ class EmailReader:
             return
         at = noted.read(MailboxPosition)
         if at.uidvalidity != mailbox.uidvalidity:
-            log.warning("the mailbox was numbered anew; its newest mails are read again")
-            known = mailbox.uids_since((at.at - OVERLAP).date())
-            for uid in known:
-                if stopping():
-                    return
-                self._take(mailbox, uid, again=True)
-            self._note(noted, mailbox.uidvalidity, max((*known, mailbox.next_uid - 1)) + 1)
+            self._read_again(mailbox, noted, at.at, stopping)
             return
         for uid in mailbox.uids_from(at.next_uid):
             if stopping():
                 return
-            self._take(mailbox, uid, again=False)
+            is_taken = self._take(mailbox, uid, again=False)
             noted = self._note(noted, at.uidvalidity, uid + 1)
+            if is_taken:
+                mailbox.mark_read(uid)
+
+    def _read_again(
+        self,
+        mailbox: OpenedMailbox,
+        noted: Document,
+        since: datetime,
+        stopping: Callable[[], bool],
+    ) -> None:
+        """Read the newest mails of a mailbox whose numbers are new; what is known is left out."""
+        log.warning("the mailbox was numbered anew; its newest mails are read again")
+        newest = mailbox.uids_since((since - OVERLAP).date())
+        for uid in newest:
+            if stopping():
+                return
+            if self._take(mailbox, uid, again=True):
+                mailbox.mark_read(uid)
+        self._note(noted, mailbox.uidvalidity, max((*newest, mailbox.next_uid - 1)) + 1)
 
     def _note(self, noted: Document | None, uidvalidity: int, next_uid: int) -> Document:
         at = MailboxPosition(uidvalidity=uidvalidity, next_uid=next_uid, at=self._clock.now())
@@ -127,16 +144,31 @@ class EmailReader:
         self._facts.commit(fact)
         return fact
 
-    def _take(self, mailbox: OpenedMailbox, uid: int, *, again: bool) -> None:
-        content = mailbox.fetch(uid)
+    def _take(self, mailbox: OpenedMailbox, uid: int, *, again: bool) -> bool:
+        """Queue a mail, if it is to be answered, and return whether it was."""
+        content = self._fetched(mailbox, uid)
         if content is None:
-            return
+            return False
         silence = self._queue(content, again=again)
-        if silence is None:
-            mailbox.mark_read(uid)
-        else:
+        if silence is not None:
             level = logging.WARNING if silence in _TOLD else logging.INFO
             log.log(level, "mail left unanswered: uid=%s, reason=%s", uid, silence)
+        return silence is None
+
+    def _fetched(self, mailbox: OpenedMailbox, uid: int) -> bytes | None:
+        """Return a mail; one that the server does not give, TRIES times, is left for good.
+
+        Raises Unavailable before that.
+        """
+        try:
+            return mailbox.fetch(uid)
+        except Conflict as error:
+            key = mailbox.uidvalidity, uid
+            self._refused[key] = self._refused.get(key, 0) + 1
+            if self._refused[key] < TRIES:
+                raise Unavailable(error.message) from None
+            log.warning("mail left alone: %s", error.message)
+            return None
 
     def _queue(self, content: bytes, *, again: bool) -> EmailSilence | None:
         """Queue a mail, else return why not; one that can never be queued holds up no other."""
@@ -165,17 +197,16 @@ class EmailReader:
         except (OpenCrabError, ValueError, RecursionError) as error:
             log.warning("mail cannot be queued: error=%s", type(error).__name__)
             return EmailSilence.UNREADABLE
+        self._heard[accepted.person].append(self._clock.now().timestamp())
         return None
 
     def _is_within_limit(self, person: str) -> bool:
-        """Count a sender's mail; too many within an hour are programs that answer each other."""
+        """Check a sender's mails: too many within an hour are programs that answer each other."""
         now = self._clock.now().timestamp()
-        times = [each for each in self._heard.get(person, ()) if now - each < _HOUR]
-        if len(self._heard) >= SENDERS and person not in self._heard:
+        self._heard[person] = [each for each in self._heard.get(person, ()) if now - each < _HOUR]
+        if len(self._heard) > SENDERS:
             self._heard.pop(next(iter(self._heard)))
-        is_within = len(times) < self._rules.most_per_hour
-        self._heard[person] = [*times, now] if is_within else times
-        return is_within
+        return len(self._heard[person]) < self._rules.most_per_hour
 
 
 def encode_accepted_email(email: IncomingEmail, accepted: AcceptedEmail) -> str:
