@@ -86,6 +86,7 @@ class FakeMail:
     next_uid: int = 40
     password: str = PASSWORD
     has_idle: bool = True
+    refuses_idle: bool = False
     refusals: dict[str, bytes] = field(default_factory=dict)
     """What is answered to a command of SMTP, such as RCPT or DATA or END, instead of yes."""
 

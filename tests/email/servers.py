@@ -74,20 +74,24 @@ class _Imap(_Handler):
             self.say(f"* {len(mail.kept)} EXISTS")
             self.say(f"* OK [UIDVALIDITY {mail.uidvalidity}] valid")
             self.say(f"* OK [UIDNEXT {mail.next_uid}] next")
-        elif name == "IDLE":
-            self.idle()
-        elif name == "UID" and not self.of_mails(tag, command):
+        elif (name == "IDLE" and not self.idle(tag)) or (
+            name == "UID" and not self.of_mails(tag, command)
+        ):
             return
         self.say(f"{tag} OK done")
 
-    def idle(self) -> None:
-        """Tell of the next mail."""
+    def idle(self, tag: str) -> bool:
+        """Tell of the next mail; whether that was done."""
         mail, known = self.mail, len(self.mail.kept)
+        if mail.refuses_idle:
+            self.say(f"{tag} BAD not now")
+            return False
         self.say("+ idling")
         with mail.told:
             mail.told.wait_for(lambda: len(mail.kept) > known, 5)
         self.say(f"* {len(mail.kept)} EXISTS")
         self.line()
+        return True
 
     def of_mails(self, tag: str, command: str) -> bool:
         """Search, fetch and mark; whether it was done."""

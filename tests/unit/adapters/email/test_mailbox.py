@@ -45,6 +45,11 @@ def test_news_are_told_at_once_and_silence_ends() -> None:
             timer.join()
         with here.mailbox.opened() as opened:
             assert opened.wait(0.1) is False
+        here.mail.refuses_idle = True
+        with here.mailbox.opened() as opened:
+            assert opened.wait(20)
+            assert opened.has_idle is False
+            assert opened.uids_from(40) == (40,)
 
 
 def test_errors_say_what_is_wrong_and_never_the_password() -> None:

@@ -201,3 +201,20 @@ def test_errors_are_followed_by_growing_pauses_and_a_silent_server_is_asked() ->
     here.mail.has_idle = False
     poll_mailbox(opened, here.reader, stopping=lambda: len(pauses) >= 5, pause=pauses.append)
     assert pauses == [*PAUSES[:3], 30.0, 30.0]
+
+
+def test_a_server_that_ends_each_connection_is_asked_less_and_less() -> None:
+    here, pauses = Reading(), list[float]()
+
+    class Ending(Box):
+        def wait(self, seconds: float) -> bool:
+            raise Unavailable(f"ended before {seconds} seconds")
+
+    @contextmanager
+    def opened() -> Iterator[Box]:
+        yield Ending(here.mail)
+
+    here.mail.says("x")
+    poll_mailbox(opened, here.reader, stopping=lambda: len(pauses) >= 7, pause=pauses.append)
+    assert pauses == [*PAUSES, PAUSES[-1], PAUSES[-1]]
+    assert len(here.queued) == 1

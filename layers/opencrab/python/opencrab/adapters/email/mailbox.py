@@ -192,21 +192,21 @@ class OpenMailbox:
         self._imap.send(_IDLE + b" IDLE\r\n")
         self._imap.socket().settimeout(seconds)
         try:
-            self._read_until(b"+")
+            while not (line := self._line()).startswith(b"+"):
+                if line.startswith(_IDLE):
+                    log.warning("the server offers IDLE and refuses it: it is asked instead")
+                    self._can = []
+                    return True
             while monotonic() < deadline:
                 if b" EXISTS" in self._line():
                     break
             self._imap.socket().settimeout(SECONDS)
             self._imap.send(b"DONE\r\n")
-            self._read_until(_IDLE)
+            while not self._line().startswith(_IDLE):
+                pass
         except TimeoutError:
             return False
         return True
-
-    def _read_until(self, beginning: bytes) -> None:
-        while not (line := self._line()).startswith(beginning):
-            if line.startswith(_IDLE):
-                raise imaplib.IMAP4.abort("IDLE was refused")
 
     def _line(self) -> bytes:
         line = self._imap.readline()

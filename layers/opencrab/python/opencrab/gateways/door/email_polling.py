@@ -239,11 +239,12 @@ def poll_mailbox(
                 is_open = True
                 while is_open and not stopping():
                     reader.read_new_mails(mailbox, stopping)
-                    failures = 0
                     if mailbox.has_idle:
                         is_open = mailbox.wait(IDLE_SECONDS)
                     else:
                         pause(POLL_SECONDS)
+                    # Only now: a server that ends each connection at once is not asked every time.
+                    failures = 0
         except OpenCrabError as error:
             if not failures:
                 log.warning(
