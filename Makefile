@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Only prepares: the other targets do this themselves when they need it.
-setup: .venv/.dev .venv-llama/.model .venv-sdk/.ready .venv-a2a/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready .node-mcp/.ready .node-ag-ui/.ready .venv-webhooks/.ready .venv-telegram/.ready ## Install everything for development
+setup: .venv/.dev .venv-llama/.model .venv-sdk/.ready .venv-a2a/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready .node-mcp/.ready .node-ag-ui/.ready .venv-webhooks/.ready .venv-telegram/.ready .venv-mail/.ready ## Install everything for development
 
 # Replaces its shell, so that signals reach OpenCrab itself.
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
@@ -171,6 +171,7 @@ lock: .venv-uv/.ready ## Write the locks again (ARGS="--upgrade" for newer versi
 	@$(COMPILE) requirements/a2a.in --output-file requirements/a2a.txt
 	@$(COMPILE) requirements/webhooks.in --output-file requirements/webhooks.txt
 	@$(COMPILE) requirements/telegram.in --output-file requirements/telegram.txt
+	@$(COMPILE) requirements/mail.in --output-file requirements/mail.txt
 	@$(COMPILE) requirements/schemathesis.in --output-file requirements/schemathesis.txt
 	@$(COMPILE) requirements/docs.in --output-file requirements/docs.txt
 	@$(COMPILE) requirements/sam.in --output-file requirements/sam.txt

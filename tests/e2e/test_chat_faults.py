@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from opencrab.adapters.email.channel import EmailChannel
 from opencrab.adapters.line.channel import LineChannel
 from opencrab.adapters.slack.channel import SlackChannel
 from opencrab.adapters.telegram.channel import TelegramChannel
 from tests.contract.homes import HOMES
 from tests.e2e.chat_plays import CHAT_SCENES, ChatScene, ChatStage
+from tests.e2e.email_house import EmailHouse
 from tests.e2e.line_house import LineHouse
 from tests.e2e.slack_house import SlackHouse
 from tests.e2e.telegram_house import TelegramHouse
@@ -23,7 +25,9 @@ SHARE = 6
 
 
 @pytest.fixture(
-    scope="module", params=[LineHouse, SlackHouse, TelegramHouse], ids=lambda house: house.kind
+    scope="module",
+    params=[EmailHouse, LineHouse, SlackHouse, TelegramHouse],
+    ids=lambda house: house.kind,
 )
 def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -77,5 +81,6 @@ def test_a_channel_with_a_fault_is_found_out(
 
 def test_a_house_speaks_through_the_channel_of_the_product(stage: ChatStage) -> None:
     (kind,) = stage.house.runtime.chats
-    expected = {"line": LineChannel, "slack": SlackChannel, "telegram": TelegramChannel}[kind]
+    channels = (EmailChannel, LineChannel, SlackChannel, TelegramChannel)
+    expected = dict(zip(("email", "line", "slack", "telegram"), channels, strict=True))[kind]
     assert isinstance(stage.house.runtime.channels[kind], expected)

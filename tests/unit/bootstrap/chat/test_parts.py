@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from opencrab.adapters.email.channel import EmailChannel
 from opencrab.adapters.line.channel import LineChannel
 from opencrab.adapters.slack.channel import SlackChannel
 from opencrab.adapters.system_clock import FakeClock
@@ -12,6 +13,7 @@ from opencrab.bootstrap.chat.parts import FRESH, StoredChatSecret, with_chat_ser
 from opencrab.bootstrap.discord.channel import configured_channels
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.chat.people import GroupRule
+from opencrab.domain.email.address import email_person_id
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.settings import load_settings
 from tests.contract.example import NOW
@@ -120,3 +122,70 @@ def test_a_secret_is_kept_for_a_while_and_missing_ones_are_named() -> None:
     store.is_silent = True
     with pytest.raises(NeverSent):
         secret.token()
+
+
+def email_parts(secrets: Stored | None = None, **variables: str) -> dict[str, Any]:
+    usual = {
+        "ENABLED": "true",
+        "ADDRESS": "Crab@example.org",
+        "IMAP": "imaps://imap.example.org",
+        "SMTP": "smtp://smtp.example.org",
+    }
+    given = {
+        f"OPENCRAB_GATEWAY__EMAIL__{name}": value for name, value in (usual | variables).items()
+    }
+    store: Any = secrets or Stored()
+    return configured_channels(
+        load_settings({}, given), store, FakeClock(NOW), FewFacts(), load=load_settings
+    )
+
+
+def test_email_has_people_by_verified_address_and_agents_by_ours() -> None:
+    store = Stored(EMAIL_PASSWORD="abcd efgh")
+    found = email_parts(
+        store,
+        OWNER_ADDRESSES="Me@Example.net",
+        ALIASES="Mika+x@example.org=mika =x,b@example.org=b",
+        AUTHSERV_ID="mx.example.org",
+        UNVERIFIED="answer",
+    )
+    chat = found["chats"]["email"]
+    ids = [email_person_id("me@example.net", verified=each) for each in (True, False)]
+    assert [chat.people.authority(each) for each in ids] == [Authority.OWNER, Authority.PUBLIC]
+    assert (chat.signing_secret(), chat.agents) == ("abcd efgh", ("mika =x", "b"))
+    assert isinstance(found["channels"]["email"]._made(), EmailChannel)
+    rules = chat.link.rules
+    assert dict(rules.aliases) == {
+        "crab@example.org": "",
+        "mika+x@example.org": "mika =x",
+        "b@example.org": "b",
+    }
+    assert (rules.authserv_id, rules.answers_unverified) == ("mx.example.org", True)
+    # A new password is found as soon as the old one was refused.
+    store.kept["EMAIL_PASSWORD"] = "new"
+    chat.link.mailbox._passwords.forget()
+    assert chat.link.mailbox._passwords.token() == "new"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ADDRESS", ""),
+        ("ADDRESS", "crab"),
+        ("OWNER_ADDRESSES", "me"),
+        ("USER_ADDRESSES", "a@b.c,x@"),
+        ("ALIASES", "a@b.c"),
+        ("ALIASES", "a@b.c=x,A@b.c=y"),
+        ("ALIASES", "a@b.c= "),
+    ],
+)
+def test_a_malformed_setting_of_email_is_named(name: str, value: str) -> None:
+    with pytest.raises(Invalid, match=rf"gateway\.email\.{name.lower()}"):
+        email_parts(None, **{name: value})
+
+
+@pytest.mark.parametrize("name", ["IMAP", "SMTP"])
+def test_a_server_that_is_none_is_named_when_it_is_used(name: str) -> None:
+    link = email_parts(None, **{name: "https://x"})["chats"]["email"].link
+    with pytest.raises(Invalid, match=rf"gateway\.email\.{name.lower()}"):
+        link.checks()

@@ -40,6 +40,11 @@ def test_what_resources_follow_is_refused_with_its_line_and_parameter() -> None:
         (7, "search.backend", "stack_parameter"),
     ]
     assert faults[0].problem.facts == {"parameter": "LogLevel"}
+    text = "[gateway.email]\nenabled = true\n"
+    (local,) = find_stack_parameter_faults(check_settings_text(text, KNOWN))
+    assert (local.line, local.problem.code) == (2, "local_only")
+    off = check_settings_text(text.replace("true", "false"), KNOWN)
+    assert find_stack_parameter_faults(off) == ()
     sound = check_settings_text("[search]\nvectors = false\n", KNOWN)
     assert find_stack_parameter_faults(sound) == ()
 

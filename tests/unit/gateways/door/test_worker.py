@@ -134,7 +134,8 @@ def test_the_log_does_not_repeat_what_was_sent(
 
 
 def test_every_kind_that_is_read_is_handled() -> None:
-    assert READERS.keys() == HANDLERS.keys()
+    # Mails are read from a mailbox, and come through no door.
+    assert {*READERS, "email"} == HANDLERS.keys()
     for module in HANDLERS.values():
         assert callable(import_module(module).handle_received_event)
 

@@ -22,8 +22,8 @@ _FEED = (
 )
 _ANSWERS = "DELETE FROM item WHERE pk>='IDEMPOTENCY#' AND pk<'IDEMPOTENCY$' AND instr(body, ?) > 0"
 _GIVEN_UP = "DEAD#interactions"
-_OUTSIDE = re.compile(r"(?:discord|line|slack|telegram)-([0-9A-Za-z]+)", re.ASCII)
-"""A person of Discord, LINE, Slack or Telegram, by the service's id."""
+_OUTSIDE = re.compile(r"(?:discord|email|line|slack|telegram)-([0-9A-Za-z]+)", re.ASCII)
+"""A person of Discord, LINE, Slack, Telegram or e-mail, by the service's id."""
 
 _LETTERS = "DELETE FROM item WHERE pk>='DEAD#' AND pk<'DEAD$' AND instr(body, ?) > 0"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import settings
 from opencrab.domain.chat.people import LINE, SLACK, TELEGRAM, ChatPeople, GroupRule
+from opencrab.domain.email.address import EMAIL
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
@@ -33,6 +34,9 @@ SLACK_SECRET, SLACK_TOKEN = "SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"
 
 TELEGRAM_SECRET, TELEGRAM_TOKEN = "TELEGRAM_WEBHOOK_SECRET", "TELEGRAM_BOT_TOKEN"
 """The names of Telegram's secrets."""
+
+EMAIL_PASSWORD = "EMAIL_PASSWORD"  # noqa: S105 - the name of it
+"""The name of the mailbox's password."""
 
 _USER_IDS = {
     LINE: re.compile(r"U[0-9a-f]{32}"),
@@ -68,6 +72,9 @@ def with_chat_services(
             service.secret[1],
             is_polled=kind == TELEGRAM and bool(configured.get("gateway.telegram.polling")),
         )
+    if configured.get("gateway.email.enabled"):
+        password = _email_password(secrets, clock, load)
+        channels[EMAIL], chats[EMAIL] = _email(configured, password, facts)
     return {**parts, "channels": channels, "chats": chats}
 
 
@@ -94,7 +101,10 @@ class StoredChatSecret:
         secrets: Secrets,
         clock: Clock,
         load: Callable[..., "Settings"] = settings.load_settings,
+        *,
+        may_have_spaces: bool = False,
     ) -> None:
+        self._may_have_spaces = may_have_spaces
         self._setting = setting
         self._name = name
         self._secrets = secrets
@@ -120,7 +130,8 @@ class StoredChatSecret:
         except Unavailable as error:
             raise NeverSent(error.message, cure=error.cure) from None
         found = str(configured.get(self._setting)).strip()
-        if found and found.isascii() and found.isprintable() and " " not in found:
+        is_whole = self._may_have_spaces or " " not in found
+        if found and found.isascii() and found.isprintable() and is_whole:
             return found
         what = "is malformed" if found else "is not set"
         service = self._setting.split(".")[1]
@@ -229,3 +240,34 @@ _SERVICES = (
         _make_telegram,
     ),
 )
+
+
+def _email_password(
+    secrets: Secrets, clock: Clock, load: Callable[..., "Settings"]
+) -> StoredChatSecret:
+    """Return the mailbox's password: some services show theirs in groups with spaces."""
+    setting = "gateway.email.password"
+    return StoredChatSecret(setting, EMAIL_PASSWORD, secrets, clock, load, may_have_spaces=True)
+
+
+def _email(
+    configured: "Settings", password: StoredChatSecret, facts: Documents
+) -> tuple[DeliveryChannel, Chat]:
+    from opencrab.bootstrap.chat import email
+
+    rules = email.email_rules_from_settings(configured)
+
+    def make() -> tuple[DeliveryChannel, ChatLink]:
+        made = configured, password, facts
+        return email.email_channel_from_settings(*made), email.email_link_from_settings(*made)
+
+    made = cache(make)
+    people = email.email_people_from_settings(configured)
+    chat = Chat(
+        people,
+        cast("ChatLink", _LaterChat(made, 1)),
+        password.token,
+        EMAIL_PASSWORD,
+        agents=tuple(each for each in rules.aliases.values() if each),
+    )
+    return cast("DeliveryChannel", _LaterChat(made, 0)), chat

@@ -76,7 +76,7 @@ def local_chat_polling(
     configured: "Settings", runtime: "Runtime", wake: "Callable[[], None]"
 ) -> "AbstractContextManager[None]":
     """Return what asks a chat service for messages while the server runs, if one is polled."""
-    if "telegram" not in runtime.chats:
+    if not {"telegram", "email"} & runtime.chats.keys():
         return nullcontext()
     from opencrab.bootstrap.chat.polling import polled_chats
 

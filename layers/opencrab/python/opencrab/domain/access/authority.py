@@ -41,7 +41,7 @@ class Authority(StrEnum):
     PUBLIC = "public"
 
 
-CHAT_KINDS = ("line", "slack", "telegram")
+CHAT_KINDS = ("email", "line", "slack", "telegram")
 """Chat services; each kind begins the principal ids of its people, such as `line-U0123…`."""
 
 _LEVELS = {

@@ -87,12 +87,16 @@ def _within_message(text: str) -> str:
 
 
 class ChatMessageEvent(ChatEvent):
-    """A person's message; `attached` says what it is if it is no text."""
+    """A person's message; `attached` says what it is if it is no text.
+
+    With `holds_others` it has words of others in it, and counts as theirs.
+    """
 
     message_id: ServiceId
     text: Annotated[Text, BeforeValidator(_within_message)] = ""
     mentions_bot: bool = False
     attached: Attached | None = None
+    holds_others: bool = False
 
 
 class ChatButtonEvent(ChatEvent):

@@ -19,6 +19,10 @@ _IDS = {"pattern": r"[0-9]{15,21}", "example": '["175928847299117063"]'}
 _LINE_IDS = {"pattern": r"U[0-9a-f]{32}", "example": '["U4af4980629a1b2c3d4e5f60718293a4b"]'}
 _SLACK_IDS = {"pattern": r"[UW][A-Z0-9]{2,20}", "example": '["U061F7AUR"]'}
 _TELEGRAM_IDS = {"pattern": r"[0-9]{1,20}", "example": '["5551234567"]'}
+_EMAIL = {"pattern": r"([^\s@<>]+@[^\s@<>]+)?", "example": '"crab@example.org"'}
+_EMAILS = {"pattern": r"[^\s@<>]+@[^\s@<>]+", "example": '["me@example.org"]'}
+_IMAP = {"pattern": r"(imaps?://[^\s/@]+/?)?", "example": '"imaps://imap.example.org"'}
+_SMTP = {"pattern": r"(smtps?://[^\s/@]+/?)?", "example": '"smtps://smtp.example.org"'}
 _MODULE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 _MOST_USD = 1_000_000
 _LONGEST_CALL = 280
@@ -178,6 +182,22 @@ _GATEWAYS: dict[str, SettingRule] = {
     "gateway.telegram.user_ids": _texts(**_TELEGRAM_IDS),
     "gateway.telegram.groups": _text(choices=("mentioned", "off")),
     "gateway.telegram.api": _text(**_ADDRESS),
+    "gateway.email.enabled": _SWITCH,
+    "gateway.email.address": _text(**_EMAIL),
+    "gateway.email.imap": _text(**_IMAP),
+    "gateway.email.smtp": _text(**_SMTP),
+    "gateway.email.user": _text(),
+    "gateway.email.password": _SECRET,
+    "gateway.email.mailbox": _text(pattern=r"[ !#-\[\]-~]{1,200}", example='"INBOX"'),
+    "gateway.email.authserv_id": _text(pattern=r"\S*", example='"mx.google.com"'),
+    "gateway.email.unverified": _text(choices=("ignore", "answer")),
+    "gateway.email.agent": _text(),
+    "gateway.email.aliases": _texts(
+        pattern=r"[^\s@]+@[^\s@=]+=.*\S", example='["crab+mika@example.org=mika"]'
+    ),
+    "gateway.email.owner_addresses": _texts(**_EMAILS),
+    "gateway.email.user_addresses": _texts(**_EMAILS),
+    "gateway.email.most_per_hour": _whole(1, 1_000),
     "gateway.websocket.enabled": _SWITCH,
     "gateway.websocket.origins": _texts(
         pattern=r"https?://[^/\s]+/?", example='["https://crab.example.org"]'

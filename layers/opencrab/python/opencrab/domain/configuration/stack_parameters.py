@@ -36,6 +36,9 @@ RESOURCE_PARAMETERS: Mapping[str, str] = {
 }
 """Settings that a file cannot set on AWS: resources follow them, or functions without a file."""
 
+LOCAL_ONLY = frozenset({"gateway.email.enabled"})
+"""Switches that a file on AWS must leave off: what they switch on runs on one's own computer."""
+
 _VECTORS = "search.vectors"
 """A file may turn it off; the parameter alone turns it on, since the indexer's rights follow it."""
 
@@ -57,7 +60,12 @@ def find_stack_parameter_faults(checked: CheckedFile) -> tuple[SettingFault, ...
         for name, value in checked.values.items()
         if name in parameters
     )
-    return tuple(sorted(found, key=lambda fault: fault.line))
+    local = (
+        SettingFault(checked.lines[name], name, SettingProblem("local_only"), checked.values[name])
+        for name in LOCAL_ONLY
+        if checked.values.get(name) is True
+    )
+    return tuple(sorted((*found, *local), key=lambda fault: fault.line))
 
 
 def parameters_replaced_by_file(names: Iterable[str]) -> frozenset[str]:

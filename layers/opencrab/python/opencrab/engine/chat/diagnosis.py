@@ -4,6 +4,7 @@ It changes nothing. The service is asked who we are, and calls our webhook as it
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.domain.value import Language
@@ -34,6 +35,9 @@ def _checks(runtime: Runtime, chat: Chat) -> Iterator[ChatCheck]:
             name="token", state="problem", key="token_wrong", facts={"why": error.message}
         )
     yield _of_agent(runtime, chat)
+    for each in chat.agents:
+        people = chat.people.replaced(agent=each)
+        yield _of_agent(runtime, replace(chat, people=people))
     has_owner = bool(chat.people.owner_ids)
     state, key = ("ok", "owners") if has_owner else ("warning", "owners_none")
     yield ChatCheck(name="owners", state=state, key=key)

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from pydantic import ValidationError
 
-from opencrab.domain.access.authority import Source
+from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.chat.event import REPLY, Attached, ChatEvent, ChatMessageEvent
 from opencrab.domain.chat.people import ChatPerson, GroupRule
@@ -170,7 +170,7 @@ def _admit(
         source_id=said.message_id,
         principal_id=person.principal_id,
         sender=Sender(id=person.principal_id, name=person.name),
-        authority=chat.people.authority(user_id),
+        authority=Authority.PUBLIC if said.holds_others else chat.people.authority(user_id),
         parts=(TextPart(text=said.text),),
         channel=room.channel(said.thread or said.id, awaited=True),
         metadata={f"{room.kind}_message": said.message_id},

@@ -26,6 +26,7 @@ from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.access.membership import revoke_session_access
 from opencrab.engine.access.visibility import access_of_sessions
 from opencrab.engine.erasure.derived import DerivedData, data_derived_from_erased
+from opencrab.engine.erasure.mails import drop_letters_and_mails
 from opencrab.engine.erasure.progress import ErasureProgress, ErasureProgressStore
 from opencrab.engine.erasure.scope import (
     DataToErase,
@@ -121,8 +122,7 @@ def erase_data(
     call.work()
     if call.done:
         call.trails.remove()
-        if wish.scope is ErasureScope.PERSON:
-            runtime.home.eraser.drop_letters(str(wish.id))
+        drop_letters_and_mails(runtime.home, wish)
         for each in _agents_with_marks(runtime.home.facts, agent_id, call.met):
             runtime.search.apply_erasures(each)
         runtime.home.eraser.scrub_storage()

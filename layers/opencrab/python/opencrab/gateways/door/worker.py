@@ -21,6 +21,7 @@ _BACKOFF_SECONDS = 2
 
 HANDLERS: Mapping[str, str] = {
     "webhook": "opencrab.gateways.door.webhook_turn",
+    "email": "opencrab.gateways.door.email_event",
     "line": "opencrab.gateways.door.line_event",
     "slack": "opencrab.gateways.door.slack_event",
     "telegram": "opencrab.gateways.door.telegram_event",

@@ -57,7 +57,7 @@ class Chat:
 
     `signing_secret` returns the secret by which the service signs; it raises Refused if none is
     set, and Unavailable if it cannot be read now. Its name is `signing_secret_name`. A service
-    that `is_polled` needs none.
+    that `is_polled` needs none. `agents` are those that answer at addresses of their own.
     """
 
     people: ChatPeople
@@ -65,3 +65,4 @@ class Chat:
     signing_secret: Callable[[], str] = field(repr=False)
     signing_secret_name: str
     is_polled: bool = False
+    agents: tuple[str, ...] = ()

@@ -27,6 +27,7 @@ _ADMIN = (
     ),
     CommandNode("line", "Check the setup of LINE.", table="chat.line:COMMANDS"),
     CommandNode("slack", "Check the setup of Slack.", table="chat.slack:COMMANDS"),
+    CommandNode("email", "Check the setup of e-mail.", table="chat.email:COMMANDS"),
     CommandNode("telegram", "Set up and check Telegram.", table="chat.telegram:COMMANDS"),
     CommandNode("seed", "Create agents from presets.", table="agents.presets:COMMANDS"),
     CommandNode(

@@ -30,7 +30,7 @@ class ChatChecksView(Value):
 def get_chat_setup(
     api: Api,
     _caller: Owner,
-    kind: Literal["line", "slack", "telegram"],
+    kind: Literal["email", "line", "slack", "telegram"],
     accept_language: Annotated[str | None, Header(description="the language of the advice")] = None,
 ) -> ChatChecksView:
     """Check the setup of a chat service.

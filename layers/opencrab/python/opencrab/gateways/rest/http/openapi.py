@@ -33,7 +33,7 @@ _TAGS = {
     "world": "The world to which an agent is bound.",
     "costs": "Costs and budgets.",
     "keys": "API keys.",
-    "chats": "Setup of chat services: LINE, Slack and Telegram.",
+    "chats": "Setup of chat services: LINE, Slack, Telegram and e-mail.",
     "discord": "Setup of the Discord bot, Discord settings of agents, and messages from the relay.",
     "state": "Health, setup and state of the installation.",
     "analytics": "Analytics, experiments, reviews and changes on evidence.",

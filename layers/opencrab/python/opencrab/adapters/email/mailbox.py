@@ -1,0 +1,235 @@
+"""Mailbox: new mails over IMAP, by their UIDs, with IDLE where the server has it.
+
+Nothing is deleted or moved; a mail is marked as read when it was taken.
+"""
+
+import imaplib
+import logging
+import ssl
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import date
+from time import monotonic
+
+from opencrab.adapters.email.server import (
+    SECONDS,
+    EmailPasswords,
+    MailServer,
+    mail_tls_context,
+    words_of_mail_server,
+)
+from opencrab.domain.errors import Conflict, Refused, Unavailable
+
+MOST_BYTES = 2_000_000
+"""Bytes of one mail that are fetched: text comes before what is attached."""
+
+_MOST_ANSWER = 4_000_000
+_IDLE = b"OCIDLE"
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_CURE = "`opencrab admin email doctor` checks the mailbox"
+
+log = logging.getLogger(__name__)
+
+
+class _Tls(imaplib.IMAP4_SSL):
+    def read(self, size: int) -> bytes:
+        return super().read(_within(size))
+
+
+class _Plain(imaplib.IMAP4):
+    def read(self, size: int) -> bytes:
+        return super().read(_within(size))
+
+
+def _within(size: int) -> int:
+    if size > _MOST_ANSWER:
+        raise imaplib.IMAP4.abort(f"an answer of {size} bytes")
+    return size
+
+
+class ImapMailbox:
+    """A mailbox on a server; `opened` gives a connection to it.
+
+    Args:
+        server: Where it is.
+        user: The user name.
+        passwords: Provides the password for each connection.
+        folder: The mailbox's name, such as INBOX.
+        context: The rules for encryption.
+    """
+
+    def __init__(
+        self,
+        server: MailServer,
+        user: str,
+        passwords: EmailPasswords,
+        folder: str = "INBOX",
+        context: Callable[[], ssl.SSLContext] = mail_tls_context,
+    ) -> None:
+        self._server = server
+        self._user = user
+        self._passwords = passwords
+        self._folder = folder
+        self._context = context
+
+    @contextmanager
+    def opened(self) -> Iterator["OpenMailbox"]:
+        """Connect, sign in and select the mailbox; raises Refused and Unavailable."""
+        password = self._passwords.token()
+        imap: imaplib.IMAP4 | None = None
+        try:
+            imap = self._connected()
+            self._secure(imap)
+            self._sign_in(imap, password)
+            status, told = imap.select(f'"{self._folder}"')
+            if status != "OK":
+                words = words_of_mail_server(told[0], password)
+                raise Refused(f"there is no mailbox {self._folder!r}: {words}", cure=_CURE)
+            yield OpenMailbox(imap, self._folder)
+        except (imaplib.IMAP4.error, OSError, ValueError) as error:
+            words = words_of_mail_server(error, password)
+            kind = type(error).__name__
+            raise Unavailable(
+                f"IMAP server {self._server.name} failed: {kind}: {words}", cure=_CURE
+            ) from None
+        finally:
+            if imap is not None:
+                with suppress(OSError, imaplib.IMAP4.error):
+                    imap.shutdown()
+
+    def _connected(self) -> imaplib.IMAP4:
+        server = self._server
+        if server.is_tls:
+            return _Tls(server.host, server.port, ssl_context=self._context(), timeout=SECONDS)
+        return _Plain(server.host, server.port, timeout=SECONDS)
+
+    def _secure(self, imap: imaplib.IMAP4) -> None:
+        server = self._server
+        if server.is_tls:
+            return
+        if "STARTTLS" in imap.capabilities:
+            imap.starttls(self._context())
+        elif not server.may_be_plain:
+            raise Refused(f"IMAP server {server.name} offers no encryption", cure="use imaps://")
+
+    def _sign_in(self, imap: imaplib.IMAP4, password: str) -> None:
+        try:
+            if "AUTH=PLAIN" in imap.capabilities:
+                given = f"\0{self._user}\0{password}".encode()
+                imap.authenticate("PLAIN", lambda _: given)
+            else:
+                imap.login(self._user, password)
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error as error:
+            self._passwords.forget()
+            words = words_of_mail_server(error, password)
+            raise Refused(
+                f"IMAP server {self._server.name} refused the sign-in: {words}",
+                cure="store the mailbox's password, or an app password, as EMAIL_PASSWORD",
+            ) from None
+
+
+class OpenMailbox:
+    """A mailbox while a connection to it is open; all methods raise what imaplib raises."""
+
+    def __init__(self, imap: imaplib.IMAP4, folder: str) -> None:
+        self._imap = imap
+        self.folder = folder
+        # Most servers tell all that they can only after the sign-in.
+        self._can = b" ".join(each or b"" for each in imap.capability()[1]).upper().split()
+        self.uidvalidity = self._number("UIDVALIDITY")
+        self.next_uid = self._number("UIDNEXT") or self._last_uid() + 1
+
+    @property
+    def has_idle(self) -> bool:
+        """True if the server tells of new mails at once."""
+        return b"IDLE" in self._can
+
+    def uids_from(self, first: int) -> tuple[int, ...]:
+        """Return the UIDs of mails from one on, in order."""
+        self._checked(self._imap.noop())
+        return tuple(each for each in self._search(f"UID {first}:*") if each >= first)
+
+    def uids_since(self, day: date) -> tuple[int, ...]:
+        """Return the UIDs of mails that arrived on a day or later, in order."""
+        return self._search(f"SINCE {day.day}-{_MONTHS[day.month - 1]}-{day.year}")
+
+    def fetch(self, uid: int) -> bytes | None:
+        """Return a mail, or its beginning, without marking it; None if it is gone.
+
+        Raises Conflict if the server does not give this one.
+        """
+        try:
+            asked = self._imap.uid("FETCH", str(uid), f"(BODY.PEEK[]<0.{MOST_BYTES}>)")
+            told = self._checked(asked)
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error as error:
+            words = words_of_mail_server(error, "")
+            raise Conflict(f"the server does not give mail {uid}: {words}") from None
+        found = (each[1] for each in told if isinstance(each, tuple) and len(each) > 1)
+        content = next((each for each in found if isinstance(each, bytes)), None)
+        if content is None and any(isinstance(each, bytes) and b"BODY[" in each for each in told):
+            raise Conflict(f"the server's answer for mail {uid} is not understood")
+        return content
+
+    def mark_read(self, uid: int) -> None:
+        """Mark a mail as read, if the server lets us."""
+        try:
+            self._checked(self._imap.uid("STORE", str(uid), "+FLAGS.SILENT", r"(\Seen)"))
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error as error:
+            log.warning("mail not marked as read: uid=%s, error=%s", uid, error)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the server tells of something, for `seconds` at most.
+
+        Returns False if the connection cannot be used any more.
+        """
+        deadline = monotonic() + seconds
+        self._imap.send(_IDLE + b" IDLE\r\n")
+        self._imap.socket().settimeout(seconds)
+        try:
+            while not (line := self._line()).startswith(b"+"):
+                if line.startswith(_IDLE):
+                    log.warning("the server offers IDLE and refuses it: it is asked instead")
+                    self._can = []
+                    return True
+            while monotonic() < deadline:
+                if b" EXISTS" in self._line():
+                    break
+            self._imap.socket().settimeout(SECONDS)
+            self._imap.send(b"DONE\r\n")
+            while not self._line().startswith(_IDLE):
+                pass
+        except TimeoutError:
+            return False
+        return True
+
+    def _line(self) -> bytes:
+        line = self._imap.readline()
+        if not line:
+            raise imaplib.IMAP4.abort("the connection ended")
+        return line
+
+    def _search(self, criteria: str) -> tuple[int, ...]:
+        told = self._checked(self._imap.uid("SEARCH", criteria))
+        words = b" ".join(each for each in told if isinstance(each, bytes)).split()
+        return tuple(sorted({int(each) for each in words if each.isdigit()}))
+
+    def _last_uid(self) -> int:
+        return max(self._search("ALL"), default=0)
+
+    def _number(self, name: str) -> int:
+        _, told = self._imap.response(name)
+        found = told[0] if told else None
+        return int(found) if isinstance(found, bytes) and found.isdigit() else 0
+
+    @staticmethod
+    def _checked(answer: tuple[str, Sequence[object]]) -> Sequence[object]:
+        status, told = answer
+        if status != "OK":
+            raise imaplib.IMAP4.error(words_of_mail_server(told[0] if told else "", ""))
+        return told

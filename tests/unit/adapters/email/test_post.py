@@ -1,0 +1,76 @@
+"""Sending over SMTP: each error says whether the mail may have left."""
+
+import pytest
+
+from opencrab.adapters.email.post import PAUSE, SmtpPost
+from opencrab.adapters.email.rendering import compose_email_reply
+from opencrab.adapters.email.server import MailServer
+from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailable
+from tests.contract.example import NOW
+from tests.discord.faults import Drop, Limited
+from tests.email.fake import ADDRESS, OWNER, PASSWORD
+from tests.unit.adapters.email.speaking import LETTER, Passwords, Talk, talk
+
+DOTS = ".\n..a\n\n.b\nend"
+MAIL = compose_email_reply(LETTER, DOTS, "<1@example.org>", NOW)
+
+
+def failed(here: Talk) -> OpenCrabError:
+    """The error of sending the mail."""
+    with pytest.raises(OpenCrabError) as error:
+        here.post.send(ADDRESS, OWNER, MAIL)
+    return error.value
+
+
+def test_a_mail_arrives_as_it_was() -> None:
+    with talk() as here:
+        here.post.send(ADDRESS, OWNER, MAIL)
+        plain = b"From: crab@example.org\nTo: taro@example.net\nMessage-ID: <2@x>\n"
+        here.post.send(ADDRESS, OWNER, plain + b"Auto-Submitted: auto-replied\n\n.\n..\n.a")
+        ((first, second),) = {tuple(each) for each in here.mail.shown.values()}
+        assert (first.text, second.text) == (DOTS, ".\n..\n.a")
+        assert here.mail.complaints == []
+        assert here.post.check().startswith("127.0.0.1:")
+
+
+@pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA", "END"])
+def test_later_is_certainly_not_sent_and_never_is_refused(command: str) -> None:
+    with talk() as here:
+        here.mail.refusals[command] = b"450 4.2.0 greylisted \xff"
+        error = failed(here)
+        assert isinstance(error, NeverSent)
+        assert error.retry_after == PAUSE
+        here.mail.refusals[command] = b"550 5.1.1 no such user"
+        refused = failed(here)
+        assert isinstance(refused, Refused)
+        assert "550: 5.1.1 no such user" in refused.message
+        assert here.mail.shown == {}
+
+
+def test_only_what_was_not_confirmed_may_have_been_sent() -> None:
+    with talk() as here:
+        here.mail.faults.plan("MAIL", Drop())
+        assert isinstance(failed(here), NeverSent)
+        here.mail.faults.plan("MAIL", Limited())
+        assert isinstance(failed(here), NeverSent)
+        here.mail.faults.plan("MAIL", Drop("after"))
+        error = failed(here)
+        assert isinstance(error, Unavailable)
+        assert not isinstance(error, NeverSent)
+    gone = SmtpPost(MailServer("127.0.0.1", 9, is_tls=False), ADDRESS, Passwords())
+    with pytest.raises(NeverSent):
+        gone.send(ADDRESS, OWNER, MAIL)
+
+
+def test_a_refused_password_is_forgotten_and_in_no_error() -> None:
+    with talk() as here:
+        here.mail.password = "other-7"
+        error = failed(here)
+        assert isinstance(error, Refused)
+        assert "EMAIL_PASSWORD" in str(error.cure)
+        assert PASSWORD not in error.message
+        assert here.passwords.forgotten == 1
+        here.mail.refusals["AUTH"] = b"454 4.7.0 later " + PASSWORD.encode()
+        later = failed(here)
+        assert isinstance(later, NeverSent)
+        assert PASSWORD not in later.message

@@ -1,0 +1,220 @@
+"""Reading a mailbox: nothing is lost and nothing comes twice, whatever happens in between."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from typing import ClassVar
+
+import pytest
+
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.document import INSTALLATION_FACTS, new_fact
+from opencrab.domain.email.letter import LETTER, MAILBOX, Letter, MailboxPosition
+from opencrab.domain.errors import Conflict, Invalid, Unavailable
+from opencrab.gateways.door.email_polling import PAUSES, TRIES, EmailReader, poll_mailbox
+from opencrab.gateways.door.request import parse_queued_event
+from tests.contract.example import NOW
+from tests.e2e.email_house import RULES
+from tests.email.fake import ADDRESS, GUEST, OWNER, FakeMail, Kept
+from tests.unit.adapters.discord.speaking import FewFacts
+
+
+class Box:
+    """The fake's mailbox without sockets; `seconds` are those it was waited for."""
+
+    broken: ClassVar[frozenset[int]] = frozenset({99})
+
+    def __init__(self, mail: FakeMail) -> None:
+        self.mail = mail
+        self.uidvalidity, self.next_uid = mail.uidvalidity, mail.next_uid
+        self.has_idle = mail.has_idle
+        self.waited: list[float] = []
+
+    def uids_from(self, first: int) -> tuple[int, ...]:
+        return tuple(each.uid for each in self.mail.kept if each.uid >= first)
+
+    def uids_since(self, day: date) -> tuple[int, ...]:
+        return tuple(each.uid for each in self.mail.kept if each.day >= day)
+
+    def _kept(self, uid: int) -> Kept | None:
+        return next((each for each in self.mail.kept if each.uid == uid), None)
+
+    def fetch(self, uid: int) -> bytes | None:
+        if uid in self.broken:
+            raise Conflict(f"the server does not give mail {uid}")
+        found = self._kept(uid)
+        return None if found is None else found.content
+
+    def mark_read(self, uid: int) -> None:
+        found = self._kept(uid)
+        assert found is not None
+        found.is_read = True
+
+    def wait(self, seconds: float) -> bool:
+        self.waited.append(seconds)
+        return True
+
+
+class Reading:
+    """A reader, and what it queued."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock(NOW)
+        self.mail, self.facts = FakeMail(self.clock), FewFacts()
+        self.queued: list[str] = []
+        self.bodies: list[str] = []
+        self.error: Exception | None = None
+        self.renew()
+        self.read()
+
+    def renew(self) -> None:
+        """A new process."""
+        self.reader = EmailReader("m", RULES, self.facts, self.clock, self.send)
+
+    def send(self, body: str, *, group: str, deduplication: str) -> None:
+        if self.error is not None:
+            raise self.error
+        assert group != deduplication
+        self.queued.append(deduplication)
+        self.bodies.append(body)
+
+    def read(self) -> None:
+        self.reader.read_new_mails(Box(self.mail), lambda: False)
+
+    @property
+    def unread(self) -> list[int]:
+        return [each.uid for each in self.mail.kept if not each.is_read]
+
+
+def test_mails_of_before_the_first_start_are_left_and_later_ones_are_queued_once() -> None:
+    here = Reading()
+    here.mail.says("蟹 \ud83d?".encode("utf-8", "replace").decode())
+    here.mail.says("two", GUEST)
+    for _ in range(2):
+        here.read()
+        here.renew()
+    assert (len(here.queued), here.unread) == (2, [])
+    event = parse_queued_event(here.bodies[0])
+    assert (event.kind, event.event.group != event.event.id) == ("email", True)
+    fresh = Reading()
+    fresh.mail.says("old")
+    fresh.facts.kept.clear()
+    fresh.read()
+    assert (fresh.queued, len(fresh.unread)) == ([], 1)
+
+
+def test_a_mail_that_cannot_be_queued_now_is_the_first_the_next_time() -> None:
+    here = Reading()
+    here.mail.says("one")
+    here.mail.says("two")
+    here.error = Unavailable("the store does not answer")
+    with pytest.raises(Unavailable):
+        here.read()
+    assert (here.queued, here.unread) == ([], [40, 41])
+    here.error = None
+    here.read()
+    assert (len(here.queued), here.unread) == (2, [])
+
+
+def test_a_mail_that_can_never_be_queued_or_read_holds_up_no_other() -> None:
+    here = Reading()
+    here.mail.arrives(b"Content-Type: " + b"a;" * 9_000 + b"\n\nx")
+    here.mail.says("list", List_Id="<x.y>")
+    here.error = Invalid("too large")
+    here.mail.says("x")
+    here.read()
+    here.error = None
+    here.mail.says("good")
+    here.read()
+    # What is not answered stays unread, for its owner to see.
+    assert (len(here.queued), here.unread) == (1, [40, 41, 42])
+
+
+def test_a_mail_that_the_server_does_not_give_holds_up_the_others_for_a_while_only() -> None:
+    here = Reading()
+    here.mail.next_uid = 99
+    here.mail.says("broken")
+    here.mail.says("good")
+    for _ in range(TRIES - 1):
+        with pytest.raises(Unavailable):
+            here.read()
+    here.read()
+    assert (len(here.queued), here.unread) == (1, [99])
+
+
+def test_mails_that_could_not_be_queued_count_against_no_limit() -> None:
+    here = Reading()
+    here.mail.says("one")
+    here.error = Unavailable("the store does not answer")
+    for _ in range(RULES.most_per_hour + 1):
+        with pytest.raises(Unavailable):
+            here.read()
+    here.error = None
+    here.read()
+    assert (len(here.queued), here.unread) == (1, [])
+
+
+def test_a_mailbox_with_new_numbers_is_read_again_and_nothing_is_answered_twice() -> None:
+    here = Reading()
+    here.mail.says("answered")
+    here.read()
+    event = parse_queued_event(here.bodies[0]).event
+    letter = Letter(address=OWNER, alias=ADDRESS)
+    here.facts.commit(new_fact(INSTALLATION_FACTS, LETTER, event.id, letter))
+    here.mail.says("while it was away", GUEST)
+    here.mail.renumber()
+    for _ in range(2):
+        here.read()
+    assert len(here.queued) == 2
+    here.mail.says("later")
+    here.read()
+    assert (len(here.queued), here.unread) == (3, [])
+    kept = here.facts.get(INSTALLATION_FACTS, MAILBOX, "m")
+    assert kept is not None
+    at = kept.read(MailboxPosition)
+    assert (at.uidvalidity, at.next_uid) == (8, 4)
+
+
+def test_one_sender_has_so_many_mails_an_hour_and_others_are_not_hindered() -> None:
+    here = Reading()
+    for _ in range(RULES.most_per_hour + 3):
+        here.mail.says("again")
+    here.mail.says("me, too", GUEST)
+    here.read()
+    assert (len(here.queued), len(here.unread)) == (RULES.most_per_hour + 1, 3)
+    here.clock.advance(3_601)
+    here.mail.says("later")
+    here.read()
+    assert len(here.queued) == RULES.most_per_hour + 2
+
+
+def test_errors_are_followed_by_growing_pauses_and_a_silent_server_is_asked() -> None:
+    here, pauses, boxes = Reading(), list[float](), list[Box]()
+
+    @contextmanager
+    def opened() -> Iterator[Box]:
+        if len(pauses) < 3:
+            raise Unavailable("nobody is there")
+        boxes.append(Box(here.mail))
+        yield boxes[0]
+
+    here.mail.has_idle = False
+    poll_mailbox(opened, here.reader, stopping=lambda: len(pauses) >= 5, pause=pauses.append)
+    assert pauses == [*PAUSES[:3], 30.0, 30.0]
+
+
+def test_a_server_that_ends_each_connection_is_asked_less_and_less() -> None:
+    here, pauses = Reading(), list[float]()
+
+    class Ending(Box):
+        def wait(self, seconds: float) -> bool:
+            raise Unavailable(f"ended before {seconds} seconds")
+
+    @contextmanager
+    def opened() -> Iterator[Box]:
+        yield Ending(here.mail)
+
+    here.mail.says("x")
+    poll_mailbox(opened, here.reader, stopping=lambda: len(pauses) >= 7, pause=pauses.append)
+    assert pauses == [*PAUSES, PAUSES[-1], PAUSES[-1]]
+    assert len(here.queued) == 1
