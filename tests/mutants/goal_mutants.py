@@ -220,8 +220,8 @@ MUTANTS = (
     Mutant(
         id="approvals-stale-kept",
         module="opencrab.engine.approvals.approvals",
-        old="return not (turn.status.is_end or is_stopped) and turn.sequence == approval.n + 1",
-        new="return not turn.status.is_end",
+        old="return None if is_over or turn.sequence != approval.n + 1 else turn",
+        new="return None if turn.status.is_end else turn",
         fault="an approval of a stopped turn stays open and cannot be decided",
     ),
     Mutant(

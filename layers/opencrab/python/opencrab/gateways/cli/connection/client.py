@@ -13,7 +13,7 @@ import httpx
 from opencrab.domain import errors
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.gateways.cli.connection.address import ServerAddress
-from opencrab.gateways.cli.connection.cures import name_commands_in_cure
+from opencrab.gateways.cli.connection.cure import name_commands_in_cure
 from opencrab.gateways.cli.connection.proven_key import ProvenKey
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
 

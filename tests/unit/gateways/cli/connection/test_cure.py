@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.gateways.cli.connection.cures import name_commands_in_cure
+from opencrab.gateways.cli.connection.cure import name_commands_in_cure
 
 
 @pytest.mark.parametrize(
