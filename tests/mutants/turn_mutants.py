@@ -298,8 +298,8 @@ MUTANTS = (
     Mutant(
         id="sweep-lost-receipt",
         module="opencrab.engine.queueing",
-        old="    if _redeliver_turn(home, turn):\n        return",
-        new="    if turn.receipt is not None:\n        return",
+        old='if _redeliver_turn(home, turn):\n        return "freed"',
+        new='if turn.receipt is not None:\n        return "freed"',
         fault="a turn whose queue message is gone is never taken up again",
     ),
 )
