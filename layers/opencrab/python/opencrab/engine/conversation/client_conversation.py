@@ -28,9 +28,9 @@ from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MESSAGE_BYTES, Language
 from opencrab.engine.agents.creation import NewSession, create_first_session_of_agents
+from opencrab.engine.conversation.client_heading import client_heading
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message, id_of_admitted_message
-from opencrab.ports.texts import Texts
 
 KEPT = timedelta(days=90)
 """How long a request is recognized again; the next one after that opens a new session."""
@@ -46,7 +46,6 @@ _ROOM = 1_000
 """Bytes of a message that are left for headings."""
 
 _TOLD = ("instructions", "now")
-_PHRASES = Texts(__file__)
 
 MessageOf = Callable[[Session, str, str], Message]
 """Builds a message of a session from its source id and its text."""
@@ -235,7 +234,7 @@ class ClientConversation:
 
     def _told_last(self, session_id: str, place: int) -> str:
         """Return the hash of the instructions that a session was told last, up to a line."""
-        heading, now = (f"{_heading(name, self.agent.agent.language)}\n\n" for name in _TOLD)
+        heading, now = (f"{client_heading(name, self.agent.agent.language)}\n\n" for name in _TOLD)
         for line in self.runtime.home.journal.lines(
             session_id, before=place + 1, limit=_NEWEST, newest_first=True
         ):
@@ -336,7 +335,7 @@ def _message_text(
     earlier = transcript.earlier if request.opens else ()
     if not instructions and not earlier:
         return said
-    blocks = [_heading("instructions", language), instructions] if instructions else []
+    blocks = [client_heading("instructions", language), instructions] if instructions else []
     left = MESSAGE_BYTES - _ROOM - len((said + instructions).encode())
     if left < 0:
         raise TooLarge(
@@ -345,8 +344,8 @@ def _message_text(
             cure="shorten them",
         )
     if earlier:
-        blocks += [_heading("earlier", language), *_quote_lines(earlier, left, language)]
-    return "\n\n".join((*blocks, _heading("now", language), said))
+        blocks += [client_heading("earlier", language), *_quote_lines(earlier, left, language)]
+    return "\n\n".join((*blocks, client_heading("now", language), said))
 
 
 def _quote_lines(lines: tuple[TranscriptLine, ...], room: int, language: Language) -> list[str]:
@@ -355,14 +354,10 @@ def _quote_lines(lines: tuple[TranscriptLine, ...], room: int, language: Languag
     for line in reversed(lines):
         if not (line.text.strip() or line.pictures):
             continue  # nothing but calls of the client's tools
-        quoted = f"{_heading(line.role.value, language)}: {line.text}"
+        quoted = f"{client_heading(line.role.value, language)}: {line.text}"
         room -= len(quoted.encode()) + 2
         if room < 0:
-            kept.append(_heading("left_out", language))
+            kept.append(client_heading("left_out", language))
             break
         kept.append(quoted)
     return kept[::-1]
-
-
-def _heading(name: str, language: Language) -> str:
-    return _PHRASES[name][language]

@@ -7,6 +7,7 @@ read its first message, and once that is erased, nothing of it is left.
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.conversation.title import conversation_title
+from opencrab.engine.conversation.client_heading import newest_words_of_client
 from opencrab.ports.turn.journal import SessionHistory
 
 _FIRST = 3
@@ -18,7 +19,9 @@ def session_title(history: SessionHistory, session: Session) -> str:
     if session.name or session.theme:
         return conversation_title(session.name or session.theme)
     lines = history.lines(session.id, limit=_FIRST)
-    said = (conversation_title(line.text) for line in lines if _is_message(line))
+    said = (
+        conversation_title(newest_words_of_client(line.text)) for line in lines if _is_message(line)
+    )
     return next((title for title in said if title), "")
 
 
