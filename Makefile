@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-web screenshots soak test-deployed test-aws test-live check audit crash money scale hostile worlds mutants bench bench-learning bench-peers bench-web docs build validate deploy prices release lock format
+.PHONY: help setup up test test-web test-interop screenshots soak test-deployed test-aws test-live check audit crash money scale hostile worlds mutants bench bench-learning bench-peers bench-web docs build validate deploy prices release lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -40,6 +40,10 @@ test: setup ## Run the tests (ARGS="-k name"); pytest's summary is the last line
 # A part of `make test`, for whoever changes the page. Without Chromium and its driver it says so.
 test-web: .venv/.dev .node/.ready ## Test the dashboard in Chromium
 	@$(BIN)/python -m pytest -q -rs -n auto --dist loadfile tests/integration/browser tests/unit/gateways/rest/page $(ARGS)
+
+# A part of `make test`, for whoever changes a protocol; it says which counterpart is not installed.
+test-interop: setup ## Test against clients and servers that others wrote
+	@$(BIN)/python -m pytest -q -rs -n auto --dist loadfile tests/interop $(ARGS)
 
 # For README and docs/dashboard.md; from a furnished installation of its own.
 screenshots: .venv/.dev ## Take the pictures of the dashboard anew (ARGS=folder)
