@@ -102,6 +102,17 @@ def test_a_column_that_is_computed_takes_no_more_memory_than_a_file(
     assert refused.value.cure
 
 
+def test_columns_that_take_no_byte_of_a_file_take_no_memory_either(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "state.db") as opened:
+        opened.execute("CREATE TABLE said (text)")
+        opened.executemany("INSERT INTO said VALUES (?)", [("",)] * 8_000)
+        for number in range(1_900):
+            opened.execute(f"ALTER TABLE said ADD COLUMN c{number}")
+    assert (tmp_path / "state.db").stat().st_size < 1 << 20
+    with pytest.raises(TooLarge, match="values"):
+        open_source(tmp_path).table("state.db", "said")
+
+
 def test_in_a_zip_of_a_home_whose_program_ran_the_newest_rows_are_in_its_log(
     tmp_path: Path,
 ) -> None:

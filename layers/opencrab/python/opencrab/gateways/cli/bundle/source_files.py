@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,6 +31,9 @@ _CODE = frozenset({".git", "node_modules", ".venv", "__pycache__", "site-package
 
 _LOG = "-wal"
 _TABLE_ROWS = 200_000
+_TABLE_VALUES = 50 * _TABLE_ROWS
+"""Of all columns: one that was added later takes no byte of the file, and a place in each row."""
+
 _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, LZMAError, UnicodeDecodeError),
     *(RuntimeError, EOFError, NotImplementedError),
@@ -143,7 +146,6 @@ def _rows(
         with closing(connect()) as opened:
             opened.execute("PRAGMA trusted_schema=OFF")
             opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, SOURCE_FILE_BYTES)
-            opened.row_factory = sqlite3.Row
             # One broken text is no reason to lose all others.
             opened.text_factory = _text
             listed = "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?"
@@ -163,18 +165,21 @@ def _text(stored: bytes) -> str:
     return stored.decode("utf-8", "replace")
 
 
-def _read_rows(name: str, table: str, asked: Iterable[sqlite3.Row]) -> list[Mapping[str, Any]]:
+def _read_rows(name: str, table: str, asked: sqlite3.Cursor) -> list[Mapping[str, Any]]:
     """Return rows while they are not too many, nor larger than any file that is read.
 
     A column may be computed, and rows of a broken file may share their pages.
     """
-    rows, size = list[Mapping[str, Any]](), 0
+    rows, size, values = list[Mapping[str, Any]](), 0, 0
+    columns = tuple(each[0] for each in asked.description)
     for row in asked:
-        rows.append(dict(row))
+        rows.append(dict(zip(columns, row, strict=True)))
         size += sum(len(value) for value in row if isinstance(value, str | bytes))
-        if len(rows) > _TABLE_ROWS or size > SOURCE_FILE_BYTES:
+        values += len(row)
+        if len(rows) > _TABLE_ROWS or values > _TABLE_VALUES or size > SOURCE_FILE_BYTES:
             raise TooLarge(
-                f"{name!r} has over {_TABLE_ROWS} rows or {SOURCE_FILE_BYTES} bytes in {table}",
+                f"{name!r} has over {_TABLE_ROWS} rows, {_TABLE_VALUES} values or "
+                f"{SOURCE_FILE_BYTES} bytes in {table}",
                 field="source",
                 cure="leave the database out, or delete what is old in its program",
             )
