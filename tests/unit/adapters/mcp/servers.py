@@ -83,8 +83,8 @@ def _called(mode: str, number: Any, params: Message) -> Iterator[str]:
         Event().wait()
     if mode == "crash":
         sys.exit(3)
-    if mode in {"progress", "stuck"}:
-        yield from _progress(params["_meta"]["progressToken"])
+    if mode in _TOLD:
+        yield from _progress(params["_meta"]["progressToken"], _TOLD[mode])
     if mode == "stuck":
         return
     if mode in _SAID:
@@ -100,7 +100,11 @@ def _called(mode: str, number: Any, params: Message) -> Iterator[str]:
         yield _text(number, f"合計 {given['a'] + given['b']}")
 
 
-def _progress(token: Any) -> Iterator[str]:
+_TOLD = {"progress": 1, "stuck": 1, "chatty": 3_000}
+"""How often a server tells its progress; the last one tells over four MiB of it."""
+
+
+def _progress(token: Any, times: int) -> Iterator[str]:
     """What a server may say of its progress, the last of which makes sense."""
     for params in (
         {"progressToken": "another", "progress": 99, "message": "of another call"},
@@ -117,7 +121,8 @@ def _progress(token: Any) -> Iterator[str]:
         "total": 4,
         "message": "潮\n🦀\u202eHALF\x00" * 90,
     }
-    yield _line({"method": "notifications/progress", "params": said}).replace("HALF", r"\ud83e")
+    last = _line({"method": "notifications/progress", "params": said}).replace("HALF", r"\ud83e")
+    yield from [last] * times
 
 
 _SAID: dict[str, Callable[[Any], tuple[str, ...]]] = {

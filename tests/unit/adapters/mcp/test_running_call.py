@@ -77,6 +77,13 @@ def test_progress_of_an_address_is_shown(client: McpConnections, tmp_path: Path)
     require_clean(watch)
 
 
+def test_a_server_that_tells_its_progress_all_the_time_has_sent_no_large_answer(
+    client: McpConnections, tmp_path: Path
+) -> None:
+    with serving("chatty", tmp_path, streams=True) as place:
+        assert call(client, at(place), Watch()) == McpAnswer("合計 3")
+
+
 def test_nobody_is_asked_for_progress_that_nobody_watches(
     client: McpConnections, tmp_path: Path
 ) -> None:

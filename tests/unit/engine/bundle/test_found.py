@@ -1,10 +1,15 @@
 """What a reader found: secrets are removed wherever they stand in a text."""
 
+import io
 import time
+from datetime import UTC, datetime
 
 import pytest
 
 from opencrab.engine.bundle.found import REDACTED, FoundAgent
+from opencrab.engine.bundle.from_source import write_found_agent
+from opencrab.engine.bundle.limits import BUNDLE_FILES
+from opencrab.engine.bundle.reader import BundleReader
 
 
 @pytest.mark.parametrize(
@@ -58,3 +63,19 @@ def test_a_name_that_has_no_room_for_a_number_is_told_as_lost() -> None:
     found.add_file(long.upper(), b"2")
     assert found.files == {long: b"1"}
     assert found.lost[long.upper(), "path"] == 1
+
+
+def test_of_more_files_than_an_import_takes_the_others_are_counted() -> None:
+    found = FoundAgent("obsidian", name="潮")
+    for number in range(BUNDLE_FILES + 3):
+        found.add_file(f"vault/{number}.md", b"x")
+    assert len(found.files) == BUNDLE_FILES
+    assert found.lost == {("files", "too_many"): 3}
+
+
+def test_an_id_of_elsewhere_is_no_longer_than_a_row_has_room_for() -> None:
+    found = FoundAgent("hermes", name="潮")
+    found.add_session("あ" * 300_000, "title")
+    found.add_line("user", "hi", None, "state.db")
+    write_found_agent(found, into := io.BytesIO(), datetime(2026, 11, 30, tzinfo=UTC))
+    BundleReader(into).check()

@@ -155,3 +155,9 @@ def test_what_lies_beside_cards_is_told_by_what_it_is(content: tuple[bytes, str]
     with pytest.raises(Invalid, match=content[1]) as refused:
         read("character-card", {"card": content[0]})
     assert refused.value.cure
+
+
+def test_a_card_with_the_names_of_two_programs_is_read_by_those_that_say_something() -> None:
+    card = {"char_name": "カニ", "char_persona": "Walks.", "name": "", "description": ""}
+    found = read("character-card", {"card.json": card})
+    assert (found.name, list(found.traits.values())) == ("カニ", ["Walks."])

@@ -52,6 +52,16 @@ def test_the_first_plans_agent_has_its_personality_from_nought_to_one() -> None:
     assert {("other agents", "not_supported"), ("heartbeat_log", "not_supported")} <= lost(found)
 
 
+def test_lines_whose_ids_are_of_several_kinds_are_read() -> None:
+    rows = [
+        {"id": number, "agent_id": "a", "session_id": "s", "content": str(number)}
+        for number in ("zz", 2, None, 1)
+    ]
+    found = read("opencrab-plan", {"opencrab.db": DATABASE | {"memory_sessions": rows}})
+    said = [row["value"]["text"] for row in found.sessions if row["kind"] == "line"]
+    assert said == ["zz", "None", "1", "2"]
+
+
 def test_the_later_program_keeps_its_agents_as_texts() -> None:
     def line(number: int, kind: str, speaker: object) -> dict[str, object]:
         told = {"agent_id": "a", "session_id": "s", "log_type": kind, "created_at": AT}

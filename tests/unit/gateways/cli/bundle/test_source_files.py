@@ -100,3 +100,64 @@ def test_a_column_that_is_computed_takes_no_more_memory_than_a_file(
     with pytest.raises(error) as refused:
         open_source(tmp_path).table("state.db", "said")
     assert refused.value.cure
+
+
+def test_columns_that_take_no_byte_of_a_file_take_no_memory_either(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "state.db") as opened:
+        opened.execute("CREATE TABLE said (text)")
+        opened.executemany("INSERT INTO said VALUES (?)", [("",)] * 8_000)
+        for number in range(1_900):
+            opened.execute(f"ALTER TABLE said ADD COLUMN c{number}")
+    assert (tmp_path / "state.db").stat().st_size < 1 << 20
+    with pytest.raises(TooLarge, match="values"):
+        open_source(tmp_path).table("state.db", "said")
+
+
+def test_in_a_zip_of_a_home_whose_program_ran_the_newest_rows_are_in_its_log(
+    tmp_path: Path,
+) -> None:
+    opened = database(tmp_path / "state.db", running=True)
+    archive = tmp_path / "backup.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name in ("state.db", "state.db-wal"):
+            packed.write(tmp_path / name, f"home/{name}")
+    opened.close()
+    rows = open_source(archive).table("home/state.db", "said")
+    assert [row["text"] for row in rows] == ["薔薇", "new"]
+
+
+def test_a_text_that_is_no_utf_8_costs_its_broken_letters_and_no_other_row(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "state.db") as opened:
+        opened.execute("CREATE TABLE said (text)")
+        # Cut in the middle of a letter, as programs in other languages store it.
+        broken = "潮".encode()[:2]
+        opened.execute("INSERT INTO said VALUES ('薔薇'), (CAST(? AS TEXT))", (broken,))
+    rows = open_source(tmp_path).table("state.db", "said")
+    assert [row["text"] for row in rows] == ["薔薇", "\ufffd"]
+
+
+PACKED = (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+
+
+@pytest.mark.parametrize("packing", PACKED)
+def test_a_member_with_broken_bytes_is_refused_by_its_name(tmp_path: Path, packing: int) -> None:
+    archive, name = tmp_path / "export.zip", "会話.json"
+    with zipfile.ZipFile(archive, "w", packing) as packed:
+        packed.writestr(name, "潮" * 4_000)
+    content = bytearray(archive.read_bytes())
+    start = 30 + len(name.encode()) + 9
+    content[start : start + 20] = b"\xff" * 20
+    archive.write_bytes(content)
+    with pytest.raises(Invalid) as refused:
+        open_source(archive).read(name)
+    assert name in refused.value.message
+
+
+def test_a_zip_whose_names_are_no_utf_8_is_refused(tmp_path: Path) -> None:
+    archive = tmp_path / "export.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("会.json", "{}")
+    archive.write_bytes(archive.read_bytes().replace("会".encode(), b"\xff\xff\xff"))
+    with pytest.raises(Invalid) as refused:
+        open_source(archive)
+    assert "export.zip" in refused.value.message

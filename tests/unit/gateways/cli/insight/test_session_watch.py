@@ -193,6 +193,8 @@ def test_a_long_line_is_shown_when_all_of_it_has_come(program: Program, server: 
         (lambda: (session_event_for_gap("s1", 3, 90, NOW),), ("between 3 and 90",)),
         (lambda: (progress(2, 4, "掘る🦀"),), ("progress of mcp__crab__dig: 2/4 掘る🦀",)),
         (lambda: (progress(2.5, None, ""),), ("progress of mcp__crab__dig: 2.5",)),
+        (lambda: (progress(12345678, 5e9, "バイト"),), ("dig: 12345678/5000000000 バイト",)),
+        (lambda: (progress(100 / 3, 100, ""),), ("dig: 33.33/100",)),
     ],
 )
 def test_everything_that_happens_has_its_look(

@@ -104,16 +104,26 @@ class McpHttpExchange:
         if status >= _MOVED or status < _OK:
             raise self.failure(f"it answered with status {status}", sent=True)
 
-    def pieces(self, response: httpcore.Response, deadline: float) -> Iterator[bytes]:
-        """Yield the body; raises McpUnavailable for more than `most_bytes`."""
+    def pieces(
+        self, response: httpcore.Response, deadline: float, *, is_stream: bool = False
+    ) -> Iterator[bytes]:
+        """Yield the body; raises McpUnavailable for more than `most_bytes`.
+
+        Of a stream, whoever reads it limits each message: see `require_size`.
+        """
         size = 0
         for piece in response.iter_stream():
             size += len(piece)
-            if size > self._most_bytes:
-                raise self.failure(f"it sent more than {self._most_bytes} bytes", sent=True)
+            if not is_stream:
+                self.require_size(size)
             if monotonic() >= deadline:
                 raise httpcore.ReadTimeout
             yield piece
+
+    def require_size(self, size: int) -> None:
+        """Raise McpUnavailable for a message of more than `most_bytes`."""
+        if size > self._most_bytes:
+            raise self.failure(f"it sent more than {self._most_bytes} bytes", sent=True)
 
     def failure(self, why: str, *, sent: bool) -> McpUnavailable:
         """Return the error of a request; `sent` says that it may have arrived."""

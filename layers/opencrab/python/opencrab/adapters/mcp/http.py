@@ -221,19 +221,26 @@ class HttpConnection:
     def _messages(self, response: httpcore.Response, deadline: float) -> Iterator[Message]:
         """Yield the messages of an answer: one of JSON, or those of an event stream."""
         kind = header_of_mcp_response(response, b"content-type").split(b";")[0].strip().lower()
-        pieces = self._exchange.pieces(response, deadline)
-        texts = _events(pieces) if kind == b"text/event-stream" else iter((b"".join(pieces),))
+        is_stream = kind == b"text/event-stream"
+        pieces = self._exchange.pieces(response, deadline, is_stream=is_stream)
+        limit = self._exchange.require_size
+        texts = _events(pieces, limit) if is_stream else iter((b"".join(pieces),))
         for text in texts:
             message = parse_mcp_message(text)
             if message is not None:
                 yield message
 
 
-def _events(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the data of each event of a stream; the sum of all is limited by whoever reads it."""
-    data, parts = list[bytes](), list[bytes]()
+def _events(pieces: Iterable[bytes], require_size: Callable[[int], None]) -> Iterator[bytes]:
+    """Yield the data of each event of a stream, of which only one is held.
+
+    A server that tells its progress may send thousands, which are no large answer.
+    """
+    data, parts, size = list[bytes](), list[bytes](), 0
     for piece in pieces:
         parts.append(piece)
+        size += len(piece)
+        require_size(size)
         if b"\n" not in piece:
             continue
         *lines, rest = b"".join(parts).split(b"\n")
@@ -244,5 +251,6 @@ def _events(pieces: Iterable[bytes]) -> Iterator[bytes]:
             elif not line and data:
                 yield b"\n".join(data)
                 data = []
+        size = len(rest) + sum(map(len, data))
     if data:
         yield b"\n".join(data)

@@ -21,7 +21,7 @@ from opencrab.domain.workspace.path import (
     workspace_path,
     workspace_path_collision_key,
 )
-from opencrab.engine.bundle.limits import BUNDLE_FILE_BYTES
+from opencrab.engine.bundle.limits import BUNDLE_FILE_BYTES, BUNDLE_FILES
 
 FOUND_MEMORIES = 4_000
 """The most memories that a source becomes: an agent has room for 5,000."""
@@ -158,6 +158,9 @@ class FoundAgent:
         if len(content) > BUNDLE_FILE_BYTES:
             self.lose(path, "too_large")
             return
+        if len(self.files) >= BUNDLE_FILES:
+            self.lose("files", "too_many")
+            return
         with suppress(UnicodeDecodeError):
             content = self.clean(content.decode("utf-8"), path).encode()
         if named != unicodedata.normalize("NFC", path):
@@ -187,7 +190,7 @@ class FoundAgent:
     def add_session(self, session_id: str, title: str) -> None:
         """Begin a conversation; lines that are added after it are its lines."""
         name = self.clean(title, "title")[:200]
-        value = {"id": clean_source_text(session_id), "name": name}
+        value = {"id": clean_source_text(session_id)[:_SESSION_ID], "name": name}
         self.sessions.append({"kind": "session", "value": value})
 
     def drop_empty_session(self, what: str) -> bool:
@@ -208,6 +211,7 @@ class FoundAgent:
 
 
 _TRAIT = 4_000
+_SESSION_ID = 200
 _NO_FILE_NAME = re.compile(r"[^\w.-]+")
 _NO_PATH = re.compile(r'[<>:"|?*\\\x00-\x1f]')
 _LINE = 40_000

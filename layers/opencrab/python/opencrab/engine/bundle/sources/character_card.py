@@ -101,7 +101,9 @@ def _with_names_of_version_2(data: dict[str, Any]) -> dict[str, Any]:
     """Return a card whose texts have the usual names, not those of Pygmalion."""
     if data.get("name") or not data.get("char_name"):
         return data
-    return {_PYGMALION.get(key, key): value for key, value in data.items()}
+    # Some programs write both names of each text, and one of them is empty.
+    given = {key: value for key, value in data.items() if value or key not in _PYGMALION.values()}
+    return {_PYGMALION.get(key, key): value for key, value in given.items()}
 
 
 def _character_card(data: dict[str, Any]) -> CharacterCard:

@@ -131,7 +131,7 @@ def _add_memories(found: FoundAgent, own: Mapping[str, list[Row]]) -> None:
 def _add_sessions(found: FoundAgent, rows: list[Row], sessions: list[Row], agent_id: Any) -> None:
     themes = {str(each.get("id")): source_string(each.get("theme")) for each in sessions}
     last = None
-    for row in sorted(rows, key=lambda row: (str(row.get("session_id")), row.get("id") or 0)):
+    for row in sorted(rows, key=_place):
         if row.get("log_type") in _NOT_SAID:
             found.lose("thoughts and tool calls", "not_supported")
             continue
@@ -144,6 +144,11 @@ def _add_sessions(found: FoundAgent, rows: list[Row], sessions: list[Row], agent
             speaker = found.name
         text, at = source_string(row.get("content")), source_time(row.get("created_at"))
         found.add_line(speaker or "?", text, at, "memory_sessions")
+
+
+def _place(row: Row) -> tuple[str, int]:
+    number = row.get("id")
+    return str(row.get("session_id")), number if isinstance(number, int) else 0
 
 
 def _fields(text: Any) -> dict[str, Any]:

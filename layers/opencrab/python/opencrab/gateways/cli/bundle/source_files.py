@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +13,11 @@ from typing import Any
 
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.engine.bundle.found import SourceFiles
+
+try:
+    from lzma import LZMAError
+except ImportError:  # some builds of Python have no LZMA, and unpack none
+    LZMAError = zlib.error  # type: ignore[misc,assignment]
 
 SOURCE_FILE_BYTES = 256 << 20
 """The largest file that is read at once, such as all conversations of an export."""
@@ -24,8 +29,15 @@ SOURCE_FILES = 100_000
 _CODE = frozenset({".git", "node_modules", ".venv", "__pycache__", "site-packages"})
 """Folders of programs and their history, which have more files than all notes beside them."""
 
+_LOG = "-wal"
 _TABLE_ROWS = 200_000
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, NotImplementedError)
+_TABLE_VALUES = 50 * _TABLE_ROWS
+"""Of all columns: one that was added later takes no byte of the file, and a place in each row."""
+
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, LZMAError, UnicodeDecodeError),
+    *(RuntimeError, EOFError, NotImplementedError),
+)
 
 
 class FolderSource:
@@ -57,11 +69,12 @@ class FolderSource:
         if not _has_more(path):
             place = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
             return _rows(name, lambda: sqlite3.connect(place, uri=True), table)
+        _require_size(f"{name}{_LOG}", _log(path).stat().st_size)
         with TemporaryDirectory() as scratch:
-            # Of a program that runs, the newest rows are in a file beside it, which a copy reads.
-            for each in (path, _log(path)):
-                shutil.copyfile(each, Path(scratch, each.name))
-            return _rows(name, lambda: sqlite3.connect(Path(scratch, path.name)), table)
+            copied = Path(scratch, "copied")
+            for each, copy in ((path, copied), (_log(path), _log(copied))):
+                shutil.copyfile(each, copy)
+            return _rows(name, lambda: sqlite3.connect(copied), table)
 
 
 class ZipSource:
@@ -90,7 +103,14 @@ class ZipSource:
         return self._infos[name].file_size
 
     def table(self, name: str, table: str) -> list[Mapping[str, Any]]:
-        """Return the rows of a table of an SQLite file, which is read in memory."""
+        """Return the rows of a table of an SQLite file; without a log it is read in memory."""
+        log = f"{name}{_LOG}"
+        if log in self._infos and self.size(log):
+            with TemporaryDirectory() as scratch:
+                copied = Path(scratch, "copied")
+                copied.write_bytes(self.read(name))
+                _log(copied).write_bytes(self.read(log))
+                return _rows(name, lambda: sqlite3.connect(copied), table)
         content = bytearray(self.read(name))
         # A copy without the file beside it, which the two bytes would call for.
         content[18:20] = content[18:20].replace(b"\x02", b"\x01")
@@ -109,7 +129,8 @@ class ZipSource:
         try:
             with self._zip.open(self._infos[name]) as member:
                 return member.read(SOURCE_FILE_BYTES)
-        except _UNREADABLE as error:
+        except (*_UNREADABLE, OSError) as error:
+            # Of bzip2, broken data are an error of the system.
             raise Invalid(
                 f"{name!r} cannot be unpacked: {error}",
                 field="source",
@@ -125,7 +146,8 @@ def _rows(
         with closing(connect()) as opened:
             opened.execute("PRAGMA trusted_schema=OFF")
             opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, SOURCE_FILE_BYTES)
-            opened.row_factory = sqlite3.Row
+            # One broken text is no reason to lose all others.
+            opened.text_factory = _text
             listed = "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?"
             if opened.execute(listed, (table,)).fetchone() is None:
                 return []
@@ -139,18 +161,25 @@ def _rows(
         ) from None
 
 
-def _read_rows(name: str, table: str, asked: Iterable[sqlite3.Row]) -> list[Mapping[str, Any]]:
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "replace")
+
+
+def _read_rows(name: str, table: str, asked: sqlite3.Cursor) -> list[Mapping[str, Any]]:
     """Return rows while they are not too many, nor larger than any file that is read.
 
     A column may be computed, and rows of a broken file may share their pages.
     """
-    rows, size = list[Mapping[str, Any]](), 0
+    rows, size, values = list[Mapping[str, Any]](), 0, 0
+    columns = tuple(each[0] for each in asked.description)
     for row in asked:
-        rows.append(dict(row))
+        rows.append(dict(zip(columns, row, strict=True)))
         size += sum(len(value) for value in row if isinstance(value, str | bytes))
-        if len(rows) > _TABLE_ROWS or size > SOURCE_FILE_BYTES:
+        values += len(row)
+        if len(rows) > _TABLE_ROWS or values > _TABLE_VALUES or size > SOURCE_FILE_BYTES:
             raise TooLarge(
-                f"{name!r} has over {_TABLE_ROWS} rows or {SOURCE_FILE_BYTES} bytes in {table}",
+                f"{name!r} has over {_TABLE_ROWS} rows, {_TABLE_VALUES} values or "
+                f"{SOURCE_FILE_BYTES} bytes in {table}",
                 field="source",
                 cure="leave the database out, or delete what is old in its program",
             )
@@ -158,7 +187,8 @@ def _read_rows(name: str, table: str, asked: Iterable[sqlite3.Row]) -> list[Mapp
 
 
 def _log(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
+    """Return the file beside a database that has its newest rows while its program runs."""
+    return path.with_name(f"{path.name}{_LOG}")
 
 
 def _has_more(path: Path) -> bool:

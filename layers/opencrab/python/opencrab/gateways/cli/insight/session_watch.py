@@ -98,7 +98,7 @@ class EventPrinter:
     def _progress(self, value: Event) -> None:
         """Say how far a running call has come; `total` and the server's words may be missing."""
         total, said = value.get("total"), value.get("text", "")
-        done = f"{value['progress']:g}" if total is None else f"{value['progress']:g}/{total:g}"
+        done = "/".join(_number(each) for each in (value["progress"], total) if each is not None)
         words = f"{done} {said}".rstrip()
         self._terminal.print_dim(
             self._terminal.words("watch_progress", action=value["toolCallName"], words=words)
@@ -119,6 +119,11 @@ class EventPrinter:
             answered = metadata.get("replyTo")
             draw_answered_line_on_terminal(self._terminal, metadata["threadId"], answered)
             draw_speech_on_terminal(self._terminal, name, _join_deltas(pieces), kind, agent=agent)
+
+
+def _number(value: float) -> str:
+    """Return a number as people write it, also one of millions of bytes."""
+    return f"{round(value, 2):.15g}"
 
 
 def _join_deltas(pieces: list[Event]) -> str:
