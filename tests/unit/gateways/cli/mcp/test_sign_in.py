@@ -2,8 +2,10 @@
 
 import json
 import threading
+import webbrowser
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import parse_qs, urlsplit
 from urllib.request import Request, urlopen
 
 import httpx
@@ -79,6 +81,34 @@ def test_the_browser_comes_back_to_this_computer(
     (sent,) = server.sent("PUT")
     assert sent["answer"].endswith("/callback?code=c1&state=s1")
     assert not any("<script>" in page or "evil" in page for page in browser.pages)
+
+
+class Agreed(webbrowser.BaseBrowser):
+    """A browser of somebody who agreed long ago: it is sent back before it has opened."""
+
+    def open(self, url: str, new: int = 0, autoraise: bool = True) -> bool:  # noqa: FBT001, FBT002
+        (uri,) = parse_qs(urlsplit(url).query)["redirect_uri"]
+        with urlopen(f"{uri}?code=c1&state=s1", timeout=10) as got:  # noqa: S310
+            return bool(got.read())
+
+
+def test_an_answer_that_is_there_at_once_is_not_missed(
+    program: Program, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webbrowser._tryorder", [])
+    webbrowser.register("agreed", None, Agreed("agreed"))
+
+    def begin(request: httpx.Request) -> httpx.Response:
+        url = begun(json.loads(request.content)["redirect_uri"])["url"]
+        # An authorization server's address may have a parameter of this name already.
+        return ok(begun(url=url.replace("?state", "?state=theirs&state")))
+
+    server.on(f"POST {PLACE}", begin)
+    server.on(f"PUT {PLACE}", ok(SIGNED_IN))
+    said = program.sit("mcp", "login", "tracker")
+    assert said.code == 0, said.err
+    (sent,) = server.sent("PUT")
+    assert sent["answer"].endswith("/callback?code=c1&state=s1")
 
 
 @pytest.mark.parametrize("args", [(), ("--port", "50123")])

@@ -44,9 +44,10 @@ def sign_in_at_mcp_server(
         if listener is None:
             answer = _pasted_address(terminal)
         else:
+            # Where the owner agreed before, the answer is here before the browser has opened.
+            listener.expect_answer(parse_qs(urlsplit(begun["url"]).query)["state"][-1])
             _open_sign_in(terminal, begun["url"])
-            state = parse_qs(urlsplit(begun["url"]).query)["state"][0]
-            answer = listener.wait_for_answer(state, _WAIT_SECONDS)
+            answer = listener.wait_for_answer(_WAIT_SECONDS)
             if answer is None:
                 raise Unavailable(
                     terminal.words("mcp_nobody_agreed"),
