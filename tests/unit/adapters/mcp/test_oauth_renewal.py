@@ -142,6 +142,35 @@ def test_a_process_that_dies_with_the_answer_leaves_the_owner_a_sign_in(lab: Lab
     assert lab.call() == "42"
 
 
+def test_a_renewal_that_began_is_not_cut_off(lab: Lab) -> None:
+    """The refresh token is used up with the request, however little time its call has left."""
+    lab.clock.advance(3_600)
+    assert lab.sign_ins.token(lab.server, monotonic()) in lab.servers.access
+    assert lab.call() == "42"
+    assert renewals(lab) == 1
+
+
+def test_the_end_of_a_session_renews_nothing(lab: Lab) -> None:
+    lab.servers.lets_in = True
+    assert lab.call() == "42"
+    lab.clock.advance(3_600)
+    lab.client.close()
+    method, _, token = lab.servers.asked[-1]
+    assert (method, bool(token), renewals(lab)) == ("DELETE", True, 0)
+
+
+def test_a_sign_in_is_kept_that_was_made_while_a_call_was_refused(lab: Lab) -> None:
+    lab.servers.refresh.clear()
+    lab.servers.access.clear()
+    with pytest.raises(McpSignInNeeded):
+        lab.call()
+    slow = lab.connections(lab.another(Interrupted(lab, lab.sign_in)))
+    with pytest.raises(McpSignInNeeded):
+        lab.call(slow)
+    assert state(lab) is McpSignInState.SIGNED_IN
+    assert lab.call() == "42"
+
+
 def test_the_store_failing_for_a_moment_loses_no_token(lab: Lab) -> None:
     lab.clock.advance(3_600)
     failures = iter((True, True))

@@ -23,6 +23,9 @@ REFRESH_SECONDS = 20.0
 
 LEASE = timedelta(seconds=40)
 _EARLY = timedelta(seconds=30)
+_LEAST_SECONDS = 10.0
+"""The shortest: a request that is cut off may have used up the refresh token all the same."""
+
 _PAUSE_SECONDS = 0.1
 _STORE_TRIES = 5
 
@@ -52,7 +55,7 @@ class TokenRenewal:
     def usable_grant(self, server: McpServer, refused: str, deadline: float) -> McpGrant | None:
         """Return a grant whose access token is good and another than the one that was refused.
 
-        None if only the owner can help. Raises McpUnavailable, and Refused for an address that is
+        None if only the owner can help. A renewal that has begun may end after the deadline. Raises McpUnavailable, and Refused for an address that is
         not used any more.
         """
         is_renewed = False
@@ -86,7 +89,8 @@ class TokenRenewal:
         now = self._clock.now()
         if not self._stored.lease(server, record, record.replaced(leased_until=now + LEASE)):
             return False
-        until = min(deadline, monotonic() + REFRESH_SECONDS)
+        began = monotonic()
+        until = max(began + _LEAST_SECONDS, min(deadline, began + REFRESH_SECONDS))
         try:
             renewed = refresh_mcp_grant(self._requests(server), grant, now, until)
         except McpGrantRefused:
@@ -115,6 +119,14 @@ class TokenRenewal:
         if grant.expires_at is None or grant.access_token == refused:
             return timedelta(0)
         return grant.expires_at - self._clock.now()
+
+    def is_another_good(
+        self, record: McpSignInRecord, grant: McpGrant | None, refused: str
+    ) -> bool:
+        """Check whether a stored grant has a good token, another than the one that was refused."""
+        if grant is None or record.state is McpSignInState.NEEDED:
+            return False
+        return self._left(grant, refused) > timedelta(0)
 
     def _is_leased(self, record: McpSignInRecord) -> bool:
         return record.leased_until is not None and record.leased_until > self._clock.now()
