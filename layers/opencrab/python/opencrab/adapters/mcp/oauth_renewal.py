@@ -55,8 +55,9 @@ class TokenRenewal:
     def usable_grant(self, server: McpServer, refused: str, deadline: float) -> McpGrant | None:
         """Return a grant whose access token is good and another than the one that was refused.
 
-        None if only the owner can help. A renewal that has begun may end after the deadline. Raises McpUnavailable, and Refused for an address that is
-        not used any more.
+        None if only the owner can help. A renewal that has begun may end after the deadline.
+
+        Raises McpUnavailable, and Refused for an address that is not used any more.
         """
         is_renewed = False
         while True:
