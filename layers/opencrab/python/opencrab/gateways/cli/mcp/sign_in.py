@@ -77,6 +77,11 @@ def _listener(terminal: Terminal, server: str, port: int) -> Any:
 def _show_sign_in(terminal: Terminal, server: str, begun: dict[str, Any], *, yes: bool) -> None:
     """Show where the owner signs in and what for; another place than before is asked about."""
     terminal.print_complaint(terminal.words("mcp_sign_in_at", name=server, issuer=begun["issuer"]))
+    page, issuer = (urlsplit(begun[name]).netloc for name in ("url", "issuer"))
+    if page != issuer:
+        # A server could name the page of another, and take what the owner allows that one.
+        told = terminal.words("mcp_sign_in_page", page=page, issuer=begun["issuer"])
+        terminal.print_complaint(told)
     if begun["scope"]:
         terminal.print_complaint(terminal.words("mcp_sign_in_scope", scope=begun["scope"]))
     if begun["previous_issuer"]:
