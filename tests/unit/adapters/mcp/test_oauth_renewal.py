@@ -207,8 +207,10 @@ def test_a_late_renewal_does_not_replace_a_new_sign_in_nor_undo_a_sign_out(lab: 
     slow = lab.another(Interrupted(lab, lab.sign_in))
     assert slow.token(lab.server, soon()) in lab.servers.access
     lab.clock.advance(3_600)
+    assert lab.servers.revoked == []
     slow = lab.another(Interrupted(lab, lambda: lab.sign_ins.forget("tracker")))
     assert slow.token(lab.server, soon()) == ""
+    assert (len(lab.servers.revoked), lab.servers.access) == (2, {}), "a token outlives it"
     assert lab.sign_ins.records([lab.server]) == {}
 
 

@@ -9,7 +9,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from time import monotonic
 
-from opencrab.adapters.mcp.oauth_grants import McpGrantRefused, refresh_mcp_grant
+from opencrab.adapters.mcp.oauth_grants import (
+    McpGrantRefused,
+    refresh_mcp_grant,
+    revoke_mcp_grant,
+)
 from opencrab.adapters.mcp.oauth_records import StoredSignIns
 from opencrab.adapters.mcp.oauth_requests import OAuthRequests
 from opencrab.domain.errors import OpenCrabError, Unavailable
@@ -107,12 +111,18 @@ class TokenRenewal:
         """Store new tokens; the old refresh token may be used up, so they must not be lost."""
         for left in range(_STORE_TRIES, 0, -1):
             try:
-                self._change(server, used, lambda record: self.signed_in(server, record, renewed))
+                has_left = self._change(
+                    server, used, lambda record: self.signed_in(server, record, renewed)
+                )
             except Unavailable:
                 if left == 1:
                     raise
                 self._pause(_PAUSE_SECONDS)
             else:
+                if has_left:
+                    # Its owner signed out meanwhile, and these are tokens that nobody revoked.
+                    until = monotonic() + REFRESH_SECONDS
+                    revoke_mcp_grant(self._requests(server), renewed, until)
                 return
 
     def _left(self, grant: McpGrant, refused: str) -> timedelta:
@@ -151,15 +161,22 @@ class TokenRenewal:
         server: McpServer,
         used: McpGrant,
         change: Callable[[McpSignInRecord], McpSignInRecord],
-    ) -> None:
-        """Change the record, unless a newer refresh token is stored than the one that was used."""
+    ) -> bool:
+        """Change the record, unless a newer refresh token is stored than the one that was used.
+
+        Returns whether none is stored any more.
+        """
+        has_left = False
 
         def unless_newer(record: McpSignInRecord, grant: McpGrant | None) -> McpSignInRecord | None:
+            nonlocal has_left
+            has_left = grant is None
             if grant is None or grant.refresh_token != used.refresh_token:
                 return None
             return change(record)
 
         self._stored.change(server, unless_newer)
+        return has_left
 
     def _wait(self, server: McpServer, deadline: float) -> None:
         if monotonic() >= deadline:
