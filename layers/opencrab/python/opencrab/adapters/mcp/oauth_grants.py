@@ -182,11 +182,13 @@ def _with_tokens(
     if status != _OK or not access or str(found.get("token_type", "")).lower() != "bearer":
         told = f"it answered with status {status}" if status != _OK else "it sent no bearer token"
         raise McpUnavailable(f"{requests.whom} is not usable: {told}", cure="try again later")
-    seconds = _seconds(found.get("expires_in"))
+    refresh = _printable(found.get("refresh_token")) or grant.refresh_token
+    # What nothing renews, and what ends at no time that was told, is good until it is refused.
+    seconds = _seconds(found.get("expires_in"), _USUAL_SECONDS if refresh else _MOST_SECONDS)
     scope = found.get("scope")
     return grant.replaced(
         access_token=access,
-        refresh_token=_printable(found.get("refresh_token")) or grant.refresh_token,
+        refresh_token=refresh,
         expires_at=now + timedelta(seconds=seconds),
         scope=plain_mcp_scope(scope) if isinstance(scope, str) else grant.scope,
     )
@@ -212,10 +214,10 @@ def _printable(value: Any) -> str:
     return value if fits and value.isascii() and value.isprintable() and " " not in value else ""
 
 
-def _seconds(value: Any) -> float:
-    """Return for how long a token is good, an hour if that is not said."""
+def _seconds(value: Any, usual: float) -> float:
+    """Return for how long a token is good, the usual time if that is not said."""
     try:
         seconds = float(value)
     except (TypeError, ValueError, OverflowError):
-        return _USUAL_SECONDS
-    return min(max(seconds, 0.0), _MOST_SECONDS) if isfinite(seconds) else _USUAL_SECONDS
+        return usual
+    return min(max(seconds, 0.0), _MOST_SECONDS) if isfinite(seconds) else usual
