@@ -59,6 +59,8 @@ def test_a_token_that_fits_in_no_header_is_none(
     [
         (SignInServers.json({"error": "invalid_grant"}, 400), Refused),
         (SignInServers.json({"error": "invalid_client"}, 401), Refused),
+        (SignInServers.json({"error": "bad_verification_code"}), Refused),
+        (SignInServers.json({"error": "secret"}), McpUnavailable),
         (SignInServers.json({"error": ["invalid_grant"]}, 400), McpUnavailable),
         (SignInServers.json({"error": "secret <b>words</b>"}, 400), McpUnavailable),
         (reply(status=500), McpUnavailable),

@@ -225,6 +225,15 @@ def test_a_refused_renewal_waits_for_the_owner_and_asks_no_more(lab: Lab) -> Non
     assert state(lab) is McpSignInState.NEEDED
 
 
+def test_a_refusal_with_status_200_waits_for_the_owner(lab: Lab) -> None:
+    lab.clock.advance(3_600)
+    lab.servers.access.clear()
+    lab.servers.pages[f"{ISSUER}/token"] = lab.servers.json({"error": "bad_refresh_token"})
+    with pytest.raises(McpSignInNeeded):
+        lab.call()
+    assert state(lab) is McpSignInState.NEEDED
+
+
 def test_an_authorization_server_that_is_down_is_tried_again(lab: Lab) -> None:
     lab.servers.down = True
     lab.clock.advance(3_575)

@@ -22,7 +22,9 @@ _USUAL_SECONDS = 3_600
 _OK, _CREATED, _BAD, _UNSIGNED, _FORBIDDEN = 200, 201, 400, 401, 403
 _REFUSALS = frozenset(
     {"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope", "access_denied",
-     "invalid_request", "unsupported_grant_type", "invalid_target"}
+     "invalid_request", "unsupported_grant_type", "invalid_target",
+     # Of well-known services, which send them with status 200.
+     "bad_verification_code", "bad_refresh_token", "incorrect_client_credentials"}
 )  # fmt: skip
 
 
@@ -176,7 +178,7 @@ def _with_tokens(
     proof, headers = _proof(grant)
     status, found = requests.post_form(grant.token_endpoint, {**fields, **proof}, headers, deadline)
     error = str(found.get("error"))
-    if status in {_BAD, _UNSIGNED, _FORBIDDEN} and error in _REFUSALS:
+    if status in {_OK, _BAD, _UNSIGNED, _FORBIDDEN} and error in _REFUSALS:
         raise McpGrantRefused(f"{requests.whom} refuses: {error}")
     access = _printable(found.get("access_token"))
     if status != _OK or not access or str(found.get("token_type", "")).lower() != "bearer":
