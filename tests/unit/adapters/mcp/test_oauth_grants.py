@@ -9,7 +9,7 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import OpenCrabError, Refused
-from opencrab.ports.mcp import McpUnavailable
+from opencrab.ports.mcp import McpSignInNeeded, McpUnavailable
 from tests.contract.homes import sqlite
 from tests.unit.adapters.mcp.oauth import BACK, ISSUER, NOW, Lab, SignInServers
 from tests.unit.adapters.web.net import moved, reply
@@ -59,6 +59,8 @@ def test_a_token_that_fits_in_no_header_is_none(
     [
         (SignInServers.json({"error": "invalid_grant"}, 400), Refused),
         (SignInServers.json({"error": "invalid_client"}, 401), Refused),
+        (SignInServers.json({"error": "bad_verification_code"}), Refused),
+        (SignInServers.json({"error": "secret"}), McpUnavailable),
         (SignInServers.json({"error": ["invalid_grant"]}, 400), McpUnavailable),
         (SignInServers.json({"error": "secret <b>words</b>"}, 400), McpUnavailable),
         (reply(status=500), McpUnavailable),
@@ -79,15 +81,35 @@ def test_an_error_has_no_word_of_the_server(
 
 @pytest.mark.parametrize(
     ("said", "seconds"),
-    [("120", 120), (1e9, 366 * 86_400), (None, 3_600), ("soon", 3_600), ([], 3_600),
-     (10**400, 3_600), (float("inf"), 3_600), (-7, 0)],
+    [("120", 120), (1e9, 366 * 86_400), (None, None), ("soon", None), ([], None),
+     (10**400, None), (float("inf"), None), (-7, 0)],
 )  # fmt: skip
-def test_the_life_of_a_token_is_understood(lab: Lab, said: Any, seconds: int) -> None:
+@pytest.mark.parametrize(("more", "usual"), [({}, 366 * 86_400), ({"refresh_token": "r"}, 3_600)])
+def test_the_life_of_a_token_is_understood(
+    lab: Lab, said: Any, seconds: int | None, more: dict[str, str], usual: int
+) -> None:
     begun = lab.sign_ins.start(lab.server, BACK)
-    found = {"access_token": "x", "token_type": "bearer", "expires_in": said}
+    found = {"access_token": "x", "token_type": "bearer", "expires_in": said, **more}
     lab.servers.pages[f"{ISSUER}/token"] = SignInServers.json(found)
     record = lab.sign_ins.finish(lab.server, lab.servers.agree(begun.url))
-    assert record.ends_at == NOW + timedelta(seconds=seconds)
+    ends_at = NOW + timedelta(seconds=usual if seconds is None else seconds)
+    _, grant = lab.stored.record(lab.server)
+    assert grant is not None
+    assert (grant.expires_at, record.ends_at) == (ends_at, None if more else ends_at)
+
+
+def test_a_token_that_is_good_for_ever_is_used_until_it_is_refused(lab: Lab) -> None:
+    """Some well-known services tell no end, and give nothing to renew it with."""
+    begun = lab.sign_ins.start(lab.server, BACK)
+    found = {"access_token": "x", "token_type": "bearer"}
+    lab.servers.pages[f"{ISSUER}/token"] = SignInServers.json(found)
+    lab.sign_ins.finish(lab.server, lab.servers.agree(begun.url))
+    lab.servers.access["x"] = "tracker.read"
+    lab.clock.advance(90 * 86_400)
+    assert lab.call() == "42"
+    lab.servers.access.clear()
+    with pytest.raises(McpSignInNeeded):
+        lab.call()
 
 
 def test_a_revocation_that_fails_still_forgets(lab: Lab) -> None:

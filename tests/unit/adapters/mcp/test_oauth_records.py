@@ -9,7 +9,7 @@ from opencrab.adapters.mcp.oauth_records import SIGN_IN_KEY, StoredSignIns
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.mcp.sign_in import SIGN_IN_KIND
+from opencrab.domain.mcp.sign_in import SIGN_IN_KIND, McpSignInState
 from opencrab.ports.mcp import McpSignInNeeded
 from tests.contract.homes import sqlite
 from tests.unit.adapters.mcp.oauth import NOW, Lab, Vault
@@ -49,6 +49,18 @@ def test_a_worker_that_runs_already_finds_the_new_key(lab: Lab) -> None:
         lab.call(worker)
     lab.sign_in()
     assert lab.call(worker) == "42"
+
+
+def test_a_worker_that_knows_an_older_key_finds_the_newer(lab: Lab) -> None:
+    """Its mistake would be the owner's: the new sign-in would count as one that is refused."""
+    lab.sign_in()
+    worker = lab.connections(lab.another(StoredSignIns(lab.facts, CachedVault(lab.vault))))
+    assert lab.call(worker) == "42"
+    lab.vault.values.clear()
+    lab.sign_in()
+    lab.clock.advance(61)
+    assert lab.call(worker) == "42"
+    assert lab.sign_ins.records([lab.server])["tracker"].state is McpSignInState.SIGNED_IN
 
 
 def test_a_key_is_made_once_and_kept(lab: Lab) -> None:

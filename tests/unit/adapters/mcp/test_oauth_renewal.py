@@ -142,6 +142,35 @@ def test_a_process_that_dies_with_the_answer_leaves_the_owner_a_sign_in(lab: Lab
     assert lab.call() == "42"
 
 
+def test_a_renewal_that_began_is_not_cut_off(lab: Lab) -> None:
+    """The refresh token is used up with the request, however little time its call has left."""
+    lab.clock.advance(3_600)
+    assert lab.sign_ins.token(lab.server, monotonic()) in lab.servers.access
+    assert lab.call() == "42"
+    assert renewals(lab) == 1
+
+
+def test_the_end_of_a_session_renews_nothing(lab: Lab) -> None:
+    lab.servers.lets_in = True
+    assert lab.call() == "42"
+    lab.clock.advance(3_600)
+    lab.client.close()
+    method, _, token = lab.servers.asked[-1]
+    assert (method, bool(token), renewals(lab)) == ("DELETE", True, 0)
+
+
+def test_a_sign_in_is_kept_that_was_made_while_a_call_was_refused(lab: Lab) -> None:
+    lab.servers.refresh.clear()
+    lab.servers.access.clear()
+    with pytest.raises(McpSignInNeeded):
+        lab.call()
+    slow = lab.connections(lab.another(Interrupted(lab, lab.sign_in)))
+    with pytest.raises(McpSignInNeeded):
+        lab.call(slow)
+    assert state(lab) is McpSignInState.SIGNED_IN
+    assert lab.call() == "42"
+
+
 def test_the_store_failing_for_a_moment_loses_no_token(lab: Lab) -> None:
     lab.clock.advance(3_600)
     failures = iter((True, True))
@@ -178,8 +207,10 @@ def test_a_late_renewal_does_not_replace_a_new_sign_in_nor_undo_a_sign_out(lab: 
     slow = lab.another(Interrupted(lab, lab.sign_in))
     assert slow.token(lab.server, soon()) in lab.servers.access
     lab.clock.advance(3_600)
+    assert lab.servers.revoked == []
     slow = lab.another(Interrupted(lab, lambda: lab.sign_ins.forget("tracker")))
     assert slow.token(lab.server, soon()) == ""
+    assert (len(lab.servers.revoked), lab.servers.access) == (2, {}), "a token outlives it"
     assert lab.sign_ins.records([lab.server]) == {}
 
 
@@ -191,6 +222,15 @@ def test_a_refused_renewal_waits_for_the_owner_and_asks_no_more(lab: Lab) -> Non
         with pytest.raises(McpSignInNeeded):
             lab.call()
     assert renewals(lab) == 1
+    assert state(lab) is McpSignInState.NEEDED
+
+
+def test_a_refusal_with_status_200_waits_for_the_owner(lab: Lab) -> None:
+    lab.clock.advance(3_600)
+    lab.servers.access.clear()
+    lab.servers.pages[f"{ISSUER}/token"] = lab.servers.json({"error": "bad_refresh_token"})
+    with pytest.raises(McpSignInNeeded):
+        lab.call()
     assert state(lab) is McpSignInState.NEEDED
 
 

@@ -93,6 +93,7 @@ def test_a_state_is_good_once_and_for_its_own_sign_in(home: tuple[Home, FakeCloc
         "?state=",
         f"{second}&state=x",
         "?state=x&code=\ud800",
+        "?" + "a=1&" * 30,
         "?state=\ud83d",
     ):
         with pytest.raises(Refused, match="another sign-in"):
@@ -244,6 +245,30 @@ def test_a_change_of_the_authorization_server_is_told(home: tuple[Home, FakeCloc
     assert lab.call() == "42", "what the owner agreed to goes on"
     begun = lab.sign_ins.start(lab.server, BACK)
     assert (begun.issuer, begun.previous_issuer) == (other, ISSUER)
+
+
+def test_a_server_that_lets_everybody_in_makes_no_issuer_forgotten(
+    home: tuple[Home, FakeClock],
+) -> None:
+    """Who took a server over could refuse the token first, and then name a place of his own."""
+    lab = Lab(*home)
+    lab.sign_in()
+    lab.servers.refuses = True
+    with pytest.raises(McpSignInNeeded):
+        lab.call()
+    lab.sign_ins.note_success(lab.server)
+    assert state(lab) is McpSignInState.NEEDED
+    assert lab.stored.record(lab.server)[0].issuer == ISSUER
+
+
+def test_a_sign_in_under_way_outlives_a_look_at_the_tools(home: tuple[Home, FakeClock]) -> None:
+    lab = Lab(*home)
+    with pytest.raises(McpSignInNeeded):
+        lab.call()
+    begun = lab.sign_ins.start(lab.server, BACK)
+    lab.sign_ins.note_success(lab.server)
+    lab.sign_ins.finish(lab.server, lab.servers.agree(begun.url))
+    assert lab.call() == "42"
 
 
 @pytest.mark.parametrize(

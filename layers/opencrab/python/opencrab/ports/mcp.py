@@ -94,8 +94,13 @@ class McpTokens(Protocol):
         Raises McpSignInNeeded, which the owner is told of, and McpUnavailable.
         """
 
-    def sign_in_needed(self, server: McpServer, challenge: McpChallenge) -> McpSignInNeeded:
-        """Return the error of a server that waits for its owner, who is told from now on."""
+    def sign_in_needed(
+        self, server: McpServer, refused: str, challenge: McpChallenge
+    ) -> McpSignInNeeded:
+        """Return the error of a server that waits for its owner, who is told from now on.
+
+        Nobody is told if the owner has signed in since the token that was refused.
+        """
 
 
 @dataclass(frozen=True)
@@ -134,7 +139,10 @@ class McpSignIns(McpTokens, Protocol):
         """Return what is stored of these servers as they are configured now, by name."""
 
     def note_success(self, server: McpServer) -> None:
-        """Forget that a server asked for a sign-in, as it works without one."""
+        """Forget that a server asked for a sign-in, as it works without one.
+
+        A sign-in that its owner made is kept.
+        """
 
 
 @dataclass(frozen=True)

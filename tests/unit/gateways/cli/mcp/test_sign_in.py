@@ -2,8 +2,10 @@
 
 import json
 import threading
+import webbrowser
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import parse_qs, urlsplit
 from urllib.request import Request, urlopen
 
 import httpx
@@ -81,6 +83,36 @@ def test_the_browser_comes_back_to_this_computer(
     assert not any("<script>" in page or "evil" in page for page in browser.pages)
 
 
+class Agreed(webbrowser.BaseBrowser):
+    """A browser of somebody who agreed long ago: it is sent back before it has opened.
+
+    It opens nothing else.
+    """
+
+    def open(self, url: str, new: int = 0, autoraise: bool = True) -> bool:  # noqa: FBT001, FBT002
+        asked = parse_qs(urlsplit(url).query)
+        if asked.get("state") != ["theirs", "s1"]:
+            return False
+        with urlopen(f"{asked['redirect_uri'][0]}?code=c1&state=s1", timeout=10) as got:  # noqa: S310
+            return bool(got.read())
+
+
+def test_an_answer_that_is_there_at_once_is_not_missed(program: Program, server: Server) -> None:
+    webbrowser.register("agreed", None, Agreed("agreed"), preferred=True)
+
+    def begin(request: httpx.Request) -> httpx.Response:
+        url = begun(json.loads(request.content)["redirect_uri"])["url"]
+        # An authorization server's address may have a parameter of this name already.
+        return ok(begun(url=url.replace("?state", "?state=theirs&state")))
+
+    server.on(f"POST {PLACE}", begin)
+    server.on(f"PUT {PLACE}", ok(SIGNED_IN))
+    said = program.sit("mcp", "login", "tracker")
+    assert said.code == 0, said.err
+    (sent,) = server.sent("PUT")
+    assert sent["answer"].endswith("/callback?code=c1&state=s1")
+
+
 @pytest.mark.parametrize("args", [(), ("--port", "50123")])
 def test_an_address_is_pasted(program: Program, server: Server, args: tuple[str, ...]) -> None:
     server.on(f"POST {PLACE}", ok(begun()))
@@ -116,6 +148,19 @@ def test_another_place_than_before_is_asked_about(program: Program, server: Serv
     assert server.sent("PUT") == []
     assert program.sit(*args, typed=["y", "http://x?code=c"]).code == 0
     assert program.run(*args, "--yes", typed="http://x?code=c\n").code == 0
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "Agree only if the two"), ("ja", "2つが")])
+def test_a_page_of_somebody_else_is_told_of(
+    program: Program, server: Server, language: str, told: str
+) -> None:
+    """Another's page and the own tokens' address: what is agreed to there is taken here."""
+    server.on(f"PUT {PLACE}", ok(SIGNED_IN))
+    for issuer, is_told in (("https://evil.example.net", True), (SIGNED_IN["issuer"], False)):
+        server.on(f"POST {PLACE}", ok(begun(issuer=issuer)))
+        args = ("--language", language, "mcp", "login", "tracker", "--paste")
+        said = program.run(*args, typed="http://x?code=c\n")
+        assert ("login.example.org" in said.err, told in said.err) == (True, is_told)
 
 
 def test_what_the_server_refuses_is_said_with_its_cure(program: Program, server: Server) -> None:

@@ -74,6 +74,7 @@ class HttpConnection:
         self._exchange = McpHttpExchange(server, backend, new_tls)
         self._lock = Lock()
         self._number = 0
+        self._last_token = ""
         self._session = b""
         self._revision = b""
 
@@ -132,10 +133,11 @@ class HttpConnection:
         """End the session, where the server has one."""
         self.is_open = False
         if self._session:
+            # An end is not worth a renewal.
             deadline = monotonic() + _END_SECONDS
             with (
                 suppress(Unavailable, Refused),
-                self._sent("DELETE", b"", deadline, self._token(deadline)),
+                self._sent("DELETE", b"", deadline, self._last_token),
             ):
                 pass
         self._exchange.close()
@@ -162,11 +164,12 @@ class HttpConnection:
             with self._sent("POST", body, deadline, token) as response:
                 challenge = self._challenge(response)
                 if challenge is None or self._tokens is None:
+                    self._last_token = token
                     self._require_accepted(response)
                     yield response
                     return
             if not renewals or challenge.error == _MORE_SCOPE:
-                raise self._tokens().sign_in_needed(self._server, challenge)
+                raise self._tokens().sign_in_needed(self._server, token, challenge)
             before, token = (
                 token,
                 self._tokens().token_after_refusal(self._server, token, challenge, deadline),

@@ -22,7 +22,9 @@ _USUAL_SECONDS = 3_600
 _OK, _CREATED, _BAD, _UNSIGNED, _FORBIDDEN = 200, 201, 400, 401, 403
 _REFUSALS = frozenset(
     {"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope", "access_denied",
-     "invalid_request", "unsupported_grant_type", "invalid_target"}
+     "invalid_request", "unsupported_grant_type", "invalid_target",
+     # Of well-known services, which send them with status 200.
+     "bad_verification_code", "bad_refresh_token", "incorrect_client_credentials"}
 )  # fmt: skip
 
 
@@ -176,17 +178,19 @@ def _with_tokens(
     proof, headers = _proof(grant)
     status, found = requests.post_form(grant.token_endpoint, {**fields, **proof}, headers, deadline)
     error = str(found.get("error"))
-    if status in {_BAD, _UNSIGNED, _FORBIDDEN} and error in _REFUSALS:
+    if status in {_OK, _BAD, _UNSIGNED, _FORBIDDEN} and error in _REFUSALS:
         raise McpGrantRefused(f"{requests.whom} refuses: {error}")
     access = _printable(found.get("access_token"))
     if status != _OK or not access or str(found.get("token_type", "")).lower() != "bearer":
         told = f"it answered with status {status}" if status != _OK else "it sent no bearer token"
         raise McpUnavailable(f"{requests.whom} is not usable: {told}", cure="try again later")
-    seconds = _seconds(found.get("expires_in"))
+    refresh = _printable(found.get("refresh_token")) or grant.refresh_token
+    # What nothing renews, and what ends at no time that was told, is good until it is refused.
+    seconds = _seconds(found.get("expires_in"), _USUAL_SECONDS if refresh else _MOST_SECONDS)
     scope = found.get("scope")
     return grant.replaced(
         access_token=access,
-        refresh_token=_printable(found.get("refresh_token")) or grant.refresh_token,
+        refresh_token=refresh,
         expires_at=now + timedelta(seconds=seconds),
         scope=plain_mcp_scope(scope) if isinstance(scope, str) else grant.scope,
     )
@@ -212,10 +216,10 @@ def _printable(value: Any) -> str:
     return value if fits and value.isascii() and value.isprintable() and " " not in value else ""
 
 
-def _seconds(value: Any) -> float:
-    """Return for how long a token is good, an hour if that is not said."""
+def _seconds(value: Any, usual: float) -> float:
+    """Return for how long a token is good, the usual time if that is not said."""
     try:
         seconds = float(value)
     except (TypeError, ValueError, OverflowError):
-        return _USUAL_SECONDS
-    return min(max(seconds, 0.0), _MOST_SECONDS) if isfinite(seconds) else _USUAL_SECONDS
+        return usual
+    return min(max(seconds, 0.0), _MOST_SECONDS) if isfinite(seconds) else usual

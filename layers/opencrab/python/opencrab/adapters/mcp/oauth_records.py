@@ -99,6 +99,15 @@ class StoredSignIns:
         gone = (_empty(kind, name) for kind in (SIGN_IN_KIND, SIGN_IN_ATTEMPT_KIND))
         self._facts.commit(*gone)
 
+    def forget_unsigned(self, server: McpServer) -> None:
+        """Remove the record of a server that asked for a sign-in, if nobody ever signed in there.
+
+        Where the owner did, its issuer is kept: another one is asked about.
+        """
+        document, record, _ = self._found(server)
+        if document is not None and record.state is McpSignInState.NEEDED and not record.issuer:
+            self.take(document)
+
     def begin(self, server: McpServer, pending: McpPendingGrant, attempt: McpSignInAttempt) -> None:
         """Store a sign-in that begins; one that was under way ends with it."""
         sealed = attempt.replaced(sealed=self.seal(server, pending))
@@ -119,7 +128,7 @@ class StoredSignIns:
         return None if pending is None else (attempt, pending, found)
 
     def take(self, document: Document) -> bool:
-        """Remove the document of a sign-in under way; returns whether this was the first time."""
+        """Remove a document as it was read, once; returns whether it was still there."""
         with suppress(Changed):
             self._facts.commit(document.removed())
             return True
@@ -147,11 +156,19 @@ class StoredSignIns:
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - only with a sign-in
 
         key = self._key()
-        if key is not None:
+        for again in (True, False):
             with suppress(ValueError, InvalidTag):
                 raw = urlsafe_b64decode(sealed)
                 nonce, whole = raw[:_NONCE_BYTES], raw[_NONCE_BYTES:]
-                return kind.from_stored(_cipher(key).decrypt(nonce, whole, server.name.encode()))
+                if key is not None:
+                    opened = _cipher(key).decrypt(nonce, whole, server.name.encode())
+                    return kind.from_stored(opened)
+            if again:
+                # Perhaps another process has made a new key since this one looked.
+                self._secrets.forget()
+                before, key = key, self._key()
+                if key == before:
+                    break
         log.warning("stored sign-in cannot be decrypted: server=%s", server.name)
         return None
 

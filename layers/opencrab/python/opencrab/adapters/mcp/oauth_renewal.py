@@ -9,7 +9,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from time import monotonic
 
-from opencrab.adapters.mcp.oauth_grants import McpGrantRefused, refresh_mcp_grant
+from opencrab.adapters.mcp.oauth_grants import (
+    McpGrantRefused,
+    refresh_mcp_grant,
+    revoke_mcp_grant,
+)
 from opencrab.adapters.mcp.oauth_records import StoredSignIns
 from opencrab.adapters.mcp.oauth_requests import OAuthRequests
 from opencrab.domain.errors import OpenCrabError, Unavailable
@@ -23,6 +27,9 @@ REFRESH_SECONDS = 20.0
 
 LEASE = timedelta(seconds=40)
 _EARLY = timedelta(seconds=30)
+_LEAST_SECONDS = 10.0
+"""The shortest: a request that is cut off may have used up the refresh token all the same."""
+
 _PAUSE_SECONDS = 0.1
 _STORE_TRIES = 5
 
@@ -52,8 +59,9 @@ class TokenRenewal:
     def usable_grant(self, server: McpServer, refused: str, deadline: float) -> McpGrant | None:
         """Return a grant whose access token is good and another than the one that was refused.
 
-        None if only the owner can help. Raises McpUnavailable, and Refused for an address that is
-        not used any more.
+        None if only the owner can help. A renewal that has begun may end after the deadline.
+
+        Raises McpUnavailable, and Refused for an address that is not used any more.
         """
         is_renewed = False
         while True:
@@ -86,7 +94,8 @@ class TokenRenewal:
         now = self._clock.now()
         if not self._stored.lease(server, record, record.replaced(leased_until=now + LEASE)):
             return False
-        until = min(deadline, monotonic() + REFRESH_SECONDS)
+        began = monotonic()
+        until = max(began + _LEAST_SECONDS, min(deadline, began + REFRESH_SECONDS))
         try:
             renewed = refresh_mcp_grant(self._requests(server), grant, now, until)
         except McpGrantRefused:
@@ -102,12 +111,18 @@ class TokenRenewal:
         """Store new tokens; the old refresh token may be used up, so they must not be lost."""
         for left in range(_STORE_TRIES, 0, -1):
             try:
-                self._change(server, used, lambda record: self.signed_in(server, record, renewed))
+                has_left = self._change(
+                    server, used, lambda record: self.signed_in(server, record, renewed)
+                )
             except Unavailable:
                 if left == 1:
                     raise
                 self._pause(_PAUSE_SECONDS)
             else:
+                if has_left:
+                    # Its owner signed out meanwhile, and these are tokens that nobody revoked.
+                    until = monotonic() + REFRESH_SECONDS
+                    revoke_mcp_grant(self._requests(server), renewed, until)
                 return
 
     def _left(self, grant: McpGrant, refused: str) -> timedelta:
@@ -115,6 +130,14 @@ class TokenRenewal:
         if grant.expires_at is None or grant.access_token == refused:
             return timedelta(0)
         return grant.expires_at - self._clock.now()
+
+    def is_another_good(
+        self, record: McpSignInRecord, grant: McpGrant | None, refused: str
+    ) -> bool:
+        """Check whether a stored grant has a good token, another than the one that was refused."""
+        if grant is None or record.state is McpSignInState.NEEDED:
+            return False
+        return self._left(grant, refused) > timedelta(0)
 
     def _is_leased(self, record: McpSignInRecord) -> bool:
         return record.leased_until is not None and record.leased_until > self._clock.now()
@@ -138,15 +161,22 @@ class TokenRenewal:
         server: McpServer,
         used: McpGrant,
         change: Callable[[McpSignInRecord], McpSignInRecord],
-    ) -> None:
-        """Change the record, unless a newer refresh token is stored than the one that was used."""
+    ) -> bool:
+        """Change the record, unless a newer refresh token is stored than the one that was used.
+
+        Returns whether none is stored any more.
+        """
+        has_left = False
 
         def unless_newer(record: McpSignInRecord, grant: McpGrant | None) -> McpSignInRecord | None:
+            nonlocal has_left
+            has_left = grant is None
             if grant is None or grant.refresh_token != used.refresh_token:
                 return None
             return change(record)
 
         self._stored.change(server, unless_newer)
+        return has_left
 
     def _wait(self, server: McpServer, deadline: float) -> None:
         if monotonic() >= deadline:

@@ -3,7 +3,7 @@
 import hmac
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from threading import Lock
 from time import monotonic
@@ -28,6 +28,7 @@ from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.mcp.server import McpServer
 from opencrab.domain.mcp.sign_in import (
     McpChallenge,
+    McpGrant,
     McpPendingGrant,
     McpSignInAttempt,
     McpSignInRecord,
@@ -101,13 +102,18 @@ class OAuthSignIns:
     ) -> str:
         found = self._found(server, refused, deadline)
         if not found:
-            raise self.sign_in_needed(server, challenge)
+            raise self.sign_in_needed(server, refused, challenge)
         return found
 
-    def sign_in_needed(self, server: McpServer, challenge: McpChallenge) -> McpSignInNeeded:
+    def sign_in_needed(
+        self, server: McpServer, refused: str, challenge: McpChallenge
+    ) -> McpSignInNeeded:
         wants_more = challenge.error == "insufficient_scope"
 
-        def waits(record: McpSignInRecord, grant: object) -> McpSignInRecord:
+        def waits(record: McpSignInRecord, grant: McpGrant | None) -> McpSignInRecord | None:
+            # Meanwhile the owner may have signed in, and that token was not refused.
+            if self._renewal.is_another_good(record, grant, refused):
+                return None
             is_in = wants_more and grant is not None and record.state is not McpSignInState.NEEDED
             state = McpSignInState.MORE_SCOPE if is_in else McpSignInState.NEEDED
             return record.replaced(state=state, wanted_scope=challenge.scope)
@@ -211,9 +217,7 @@ class OAuthSignIns:
         }
 
     def note_success(self, server: McpServer) -> None:
-        record, _ = self._stored.record(server)
-        if record.state is McpSignInState.NEEDED:
-            self.forget(server.name)
+        self._stored.forget_unsigned(server)
 
     def _found(self, server: McpServer, refused: str, deadline: float) -> str:
         """Return a token that is stored or renewed, "" if there is none; one thread at a time."""
@@ -260,7 +264,10 @@ def _parameters(answer: str) -> dict[str, str]:
         raise Invalid("the address is too long", field="answer", cure="paste only the address")
     plain = str(value_with_surrogates_joined(answer)).strip().partition("#")[0]
     address, mark, query = plain.partition("?")
-    found = parse_qs(query if mark else address, errors="replace", max_num_fields=20)
+    found = dict[str, list[str]]()
+    # More fields than any answer has are none.
+    with suppress(ValueError):
+        found = parse_qs(query if mark else address, errors="replace", max_num_fields=20)
     return {name: values[0] for name, values in found.items() if len(values) == 1}
 
 

@@ -52,10 +52,13 @@ class McpRedirectListener:
         """The address to which the browser is sent."""
         return f"http://{_HOST}:{self._server.server_port}{_PATH}"
 
-    def wait_for_answer(self, state: str, seconds: float) -> str | None:
-        """Return the address with this state to which the browser was sent; None if none came."""
+    def expect_answer(self, state: str) -> None:
+        """Take an answer with this state from now on; before a browser is sent to get one."""
         with self._lock:
             self._state = state.encode()
+
+    def wait_for_answer(self, seconds: float) -> str | None:
+        """Return the address to which the browser was sent; None if none came."""
         return self._answer if self._came.wait(seconds) else None
 
     def close(self) -> None:
@@ -86,6 +89,9 @@ class McpRedirectListener:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     listener: McpRedirectListener
+
+    def handle_error(self, *_: object) -> None:
+        """Tell nobody: a browser that hangs up is none of the owner's concerns."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -44,9 +44,10 @@ def sign_in_at_mcp_server(
         if listener is None:
             answer = _pasted_address(terminal)
         else:
+            # Where the owner agreed before, the answer is here before the browser has opened.
+            listener.expect_answer(parse_qs(urlsplit(begun["url"]).query)["state"][-1])
             _open_sign_in(terminal, begun["url"])
-            state = parse_qs(urlsplit(begun["url"]).query)["state"][0]
-            answer = listener.wait_for_answer(state, _WAIT_SECONDS)
+            answer = listener.wait_for_answer(_WAIT_SECONDS)
             if answer is None:
                 raise Unavailable(
                     terminal.words("mcp_nobody_agreed"),
@@ -76,6 +77,11 @@ def _listener(terminal: Terminal, server: str, port: int) -> Any:
 def _show_sign_in(terminal: Terminal, server: str, begun: dict[str, Any], *, yes: bool) -> None:
     """Show where the owner signs in and what for; another place than before is asked about."""
     terminal.print_complaint(terminal.words("mcp_sign_in_at", name=server, issuer=begun["issuer"]))
+    page, issuer = (urlsplit(begun[name]).netloc for name in ("url", "issuer"))
+    if page != issuer:
+        # A server could name the page of another, and take what the owner allows that one.
+        told = terminal.words("mcp_sign_in_page", page=page, issuer=begun["issuer"])
+        terminal.print_complaint(told)
     if begun["scope"]:
         terminal.print_complaint(terminal.words("mcp_sign_in_scope", scope=begun["scope"]))
     if begun["previous_issuer"]:
