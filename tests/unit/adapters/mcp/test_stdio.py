@@ -185,7 +185,7 @@ def test_a_process_gets_no_secret_of_ours_and_ends_with_us(tmp_path: Path) -> No
     assert (seen["MINE"], seen["PATH"]) == ("塩", VARIABLES["PATH"])
     connection.close()
     assert not connection.is_open
-    deadline = time.monotonic() + 30  # a signal is sent; the system ends the process soon after that
+    deadline = time.monotonic() + 30  # the system ends a process soon after the signal
     while _lives(child):
         assert time.monotonic() < deadline, "what it started has ended with it"
         patience.wait(0.02)
