@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from email import errors, message_from_bytes
 from email.message import Message
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from opencrab.domain.email.address import (
     email_addresses_in_header,
@@ -24,7 +24,8 @@ MOST_SUBJECT, MOST_NAME, MOST_FILES, MOST_REFERENCES = 300, 60, 10, 20
 _MESSAGE_ID = re.compile(r"<[!-;=?-~]{3,240}>", re.ASCII)
 _RECIPIENTS = ("delivered-to", "x-original-to", "envelope-to", "to", "cc")
 _BARE_NAME = re.compile(r'filename="?([^";]+)', re.IGNORECASE)
-_PARTS, _LONGEST_KIND, _LONGEST_NAME = 200, 4_000, 100
+_PARTS, _LONGEST_KIND, _LONGEST_NAME = 200, 2_000, 100
+_MULTIPARTS, _LINES = 50, 200_000
 _KINDS = ("content-type", "content-disposition")
 _TROUBLES = (
     ValueError,
@@ -69,9 +70,33 @@ class UnreadableEmail(Exception):
 def parse_incoming_email(content: bytes) -> IncomingEmail:
     """Read a mail, also one that is cut off somewhere; raises UnreadableEmail."""
     try:
-        return _parse(message_from_bytes(content))
+        return _parse(_message(content))
     except _TROUBLES as error:
         raise UnreadableEmail(type(error).__name__) from None
+
+
+def _message(content: bytes) -> Message:
+    """Read the parts of a mail, in a time that its sender cannot stretch.
+
+    The parser compares each line with the boundaries around it, and its time for a kind grows with
+    the square of the kind's length. Of a mail of very many lines only the beginning is read.
+    """
+    lines = content.count(b"\n") + content.count(b"\r")
+    boundaries = iter(range(_MULTIPARTS))
+
+    class Part(Message):
+        def get(self, name: str, failobj: Any = None) -> Any:
+            found = super().get(name, failobj)
+            if name.lower() in _KINDS and len(str(found)) > _LONGEST_KIND:
+                raise ValueError("a part has a name or kind that no program writes")
+            return found
+
+        def get_boundary(self, failobj: Any = None) -> Any:
+            if next(boundaries, None) is None:
+                raise ValueError("a mail has more parts in parts than any program writes")
+            return super().get_boundary(failobj)
+
+    return message_from_bytes(content if lines <= _LINES else content[:_LINES], Part)
 
 
 def _parse(message: Message) -> IncomingEmail:
@@ -132,8 +157,6 @@ def _leaves(message: Message) -> list[Message]:
     waiting = [message]
     while waiting and len(found) < _PARTS:
         part = waiting.pop()
-        if any(len(str(part.get(each, ""))) > _LONGEST_KIND for each in _KINDS):
-            raise ValueError("a part has a name or kind that no program writes")
         inner = part.get_payload()
         if part.get_content_maintype() == "multipart" and isinstance(inner, list):
             waiting += [cast(Message, each) for each in reversed(inner)]
