@@ -62,6 +62,16 @@ def test_only_what_was_not_confirmed_may_have_been_sent() -> None:
         gone.send(ADDRESS, OWNER, MAIL)
 
 
+@pytest.mark.parametrize("answer", [b"OK queued as 9", b"354 go on", b"25"])
+def test_an_answer_without_a_known_code_may_mean_that_it_was_sent(answer: bytes) -> None:
+    with talk() as here:
+        here.mail.refusals["END"] = answer
+        error = failed(here)
+        assert isinstance(error, Unavailable)
+        # Else it would be sent eight times.
+        assert not isinstance(error, NeverSent)
+
+
 def test_a_refused_password_is_forgotten_and_in_no_error() -> None:
     with talk() as here:
         here.mail.password = "other-7"

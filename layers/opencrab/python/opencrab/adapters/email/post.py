@@ -20,6 +20,8 @@ PAUSE = 120.0
 
 _ME = "[127.0.0.1]"
 _OK, _GO_ON, _REFUSED = 2, 354, 500
+_ANSWERS = frozenset({2, 4, 5})
+"""The first digits by which a server says whether it took a mail."""
 
 
 class SmtpPost:
@@ -63,6 +65,12 @@ class SmtpPost:
                     f"SMTP server {self._server.name} did not confirm a mail: {name}",
                     cure="look whether it arrived",
                 ) from None
+            if answer[0] // 100 not in _ANSWERS:
+                words = words_of_mail_server(answer[1], password)
+                raise Unavailable(
+                    f"SMTP server {self._server.name} answered a mail with no known code: {words}",
+                    cure="look whether it arrived",
+                )
             self._step(answer, password)
 
     @contextmanager
