@@ -2,6 +2,7 @@
 
 from datetime import date
 from threading import Timer
+from time import monotonic
 
 import pytest
 
@@ -50,6 +51,21 @@ def test_news_are_told_at_once_and_silence_ends() -> None:
             assert opened.wait(20)
             assert opened.has_idle is False
             assert opened.uids_from(40) == (40,)
+
+
+def test_a_mail_that_came_while_another_was_fetched_is_not_waited_for() -> None:
+    with talk() as here, here.mailbox.opened() as opened:
+        here.mail.says("one")
+        assert opened.uids_from(40) == (40,)
+        here.mail.says("two")
+        # The server tells of it now, and not again.
+        opened.fetch(40)
+        before = monotonic()
+        assert opened.wait(3)
+        assert monotonic() - before < 2
+        assert opened.uids_from(41) == (41,)
+        opened.mark_read(41)
+        assert opened.wait(0.1) is False
 
 
 def test_errors_say_what_is_wrong_and_never_the_password() -> None:

@@ -140,6 +140,7 @@ class OpenMailbox:
         self._can = b" ".join(each or b"" for each in imap.capability()[1]).upper().split()
         self.uidvalidity = self._number("UIDVALIDITY")
         self.next_uid = self._number("UIDNEXT") or self._last_uid() + 1
+        self._known = self._told_count()
 
     @property
     def has_idle(self) -> bool:
@@ -149,6 +150,7 @@ class OpenMailbox:
     def uids_from(self, first: int) -> tuple[int, ...]:
         """Return the UIDs of mails from one on, in order."""
         self._checked(self._imap.noop())
+        self._known = self._told_count() or self._known
         return tuple(each for each in self._search(f"UID {first}:*") if each >= first)
 
     def uids_since(self, day: date) -> tuple[int, ...]:
@@ -186,9 +188,12 @@ class OpenMailbox:
     def wait(self, seconds: float) -> bool:
         """Wait until the server tells of something, for `seconds` at most.
 
+        A mail that came while others were fetched was told of already, and is not told again.
         Returns False if the connection cannot be used any more.
         """
-        deadline = monotonic() + seconds
+        if self._told_count() not in {None, self._known}:
+            return True
+        deadline, is_told = monotonic() + seconds, False
         self._imap.send(_IDLE + b" IDLE\r\n")
         self._imap.socket().settimeout(seconds)
         try:
@@ -197,9 +202,9 @@ class OpenMailbox:
                     log.warning("the server offers IDLE and refuses it: it is asked instead")
                     self._can = []
                     return True
-            while monotonic() < deadline:
-                if b" EXISTS" in self._line():
-                    break
+                is_told |= b" EXISTS" in line
+            while not is_told and monotonic() < deadline:
+                is_told = b" EXISTS" in self._line()
             self._imap.socket().settimeout(SECONDS)
             self._imap.send(b"DONE\r\n")
             while not self._line().startswith(_IDLE):
@@ -221,6 +226,10 @@ class OpenMailbox:
 
     def _last_uid(self) -> int:
         return max(self._search("ALL"), default=0)
+
+    def _told_count(self) -> object:
+        """Return what the server last told of the number of mails; None if nothing since."""
+        return self._imap.response("EXISTS")[1][-1]
 
     def _number(self, name: str) -> int:
         _, told = self._imap.response(name)
