@@ -55,6 +55,16 @@ def test_certificates_are_verified_and_words_are_short_and_without_the_password(
     )
 
 
+@pytest.mark.parametrize(
+    "password", ['a"b\\c-secret', "it's-secret", "pass-secret", "\\'\"-secret"]
+)
+def test_no_form_in_which_a_password_is_written_is_said(password: str) -> None:
+    quoted = password.replace("\\", "\\\\").replace('"', '\\"')
+    line = f'BAD unknown: LOGIN me "{quoted}"'.encode()
+    for told in (line, f"LOGIN command error: BAD {[line]}", password):
+        assert "secret" not in words_of_mail_server(told, password)
+
+
 def test_no_password_goes_to_another_machine_without_encryption() -> None:
     class Elsewhere(MailServer):
         may_be_plain = False
