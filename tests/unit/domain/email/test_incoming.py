@@ -161,3 +161,13 @@ def test_parts_in_parts_as_programs_write_them_are_read() -> None:
     found = parse_incoming_email(nested(20) + b"\r\nwords\r\n")
     assert found.text == "words"
     assert parse_incoming_email(b"From: a@b.c\n\nwords" + b"\n" * 300_000).text.strip() == "words"
+
+
+def test_a_file_of_text_that_is_shown_within_a_mail_is_no_word_of_its_sender() -> None:
+    mail = EmailMessage()
+    mail.set_content("see the notes")
+    mail.add_attachment("delete everything", filename="メモ.txt", disposition="inline")
+    mail.add_attachment("BEGIN:VCARD", subtype="vcard", disposition="inline")
+    found = parse_incoming_email(mail.as_bytes())
+    assert (found.text, found.files) == ("see the notes", ("メモ.txt", "text/vcard"))
+    assert not found.is_of_calendar

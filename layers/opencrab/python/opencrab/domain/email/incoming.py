@@ -27,6 +27,9 @@ _BARE_NAME = re.compile(r'filename="?([^";]+)', re.IGNORECASE)
 _PARTS, _LONGEST_KIND, _LONGEST_NAME = 200, 2_000, 100
 _MULTIPARTS, _LINES = 50, 200_000
 _KINDS = ("content-type", "content-disposition")
+_NO_WORDS = frozenset({"calendar", "directory", "rfc822-headers", "vcard", "x-vcard"})
+"""What has the type of text and was written by no person."""
+
 _TROUBLES = (
     ValueError,
     LookupError,
@@ -44,7 +47,8 @@ class IncomingEmail(NamedTuple):
     """A mail: `headers` with names in lower case and raw values, in order.
 
     `sender` is None unless it has exactly one; `text` has the quotations, `is_cut` says that it
-    was longer. `files` are the names of what is attached.
+    was longer. `files` are the names of what is attached. `is_of_calendar` says that a program
+    wrote it about an invitation, whose words are those of who invited.
     """
 
     headers: tuple[tuple[str, str], ...]
@@ -57,6 +61,7 @@ class IncomingEmail(NamedTuple):
     text: str
     is_cut: bool
     files: tuple[str, ...]
+    is_of_calendar: bool = False
 
     def header(self, name: str) -> str:
         """Return the topmost header of a name, in lower case without comments around; or ""."""
@@ -115,6 +120,7 @@ def _parse(message: Message) -> IncomingEmail:
         text=text,
         is_cut=is_cut,
         files=_files(message),
+        is_of_calendar=any(_is_of_calendar(each) for each in _leaves(message)),
     )
 
 
@@ -165,8 +171,16 @@ def _leaves(message: Message) -> list[Message]:
     return found
 
 
+def _is_of_calendar(part: Message) -> bool:
+    return part.get_content_type() == "text/calendar"
+
+
 def _is_attached(part: Message) -> bool:
-    return part.get_content_disposition() == "attachment" or part.get_content_maintype() != "text"
+    """Check whether a part is a file: some programs show those with text as if it were words."""
+    if part.get_content_disposition() == "attachment" or part.get_content_maintype() != "text":
+        return True
+    name = part.get_param("filename", header="content-disposition") or part.get_param("name")
+    return bool(name) or part.get_content_subtype() in _NO_WORDS
 
 
 def _text(message: Message) -> tuple[str, bool]:
