@@ -1,6 +1,7 @@
 """The mailbox over IMAP: by UIDs, waiting for news, and errors that say no password."""
 
 from datetime import date
+from socket import create_server
 from threading import Timer
 from time import monotonic
 
@@ -93,6 +94,16 @@ def test_errors_say_what_is_wrong_and_never_the_password() -> None:
         here.mailbox.opened(),
     ):
         pass
+
+
+def test_a_server_that_says_nothing_is_waited_for_no_longer_than_asked() -> None:
+    with create_server(("127.0.0.1", 0)) as silent:
+        here = MailServer("127.0.0.1", silent.getsockname()[1], is_tls=False)
+        before = monotonic()
+        with pytest.raises(Unavailable, match="timed out"):  # noqa: SIM117
+            with ImapMailbox(here, ADDRESS, Passwords()).opened(0.2):
+                pass
+        assert monotonic() - before < 2
 
 
 def test_a_server_that_is_not_there_is_tried_again() -> None:

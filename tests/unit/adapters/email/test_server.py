@@ -7,12 +7,14 @@ import pytest
 from opencrab.adapters.email.mailbox import ImapMailbox
 from opencrab.adapters.email.post import SmtpPost
 from opencrab.adapters.email.server import (
+    CHECK_SECONDS,
     MailServer,
     mail_tls_context,
     parse_mail_server,
     words_of_mail_server,
 )
 from opencrab.domain.errors import Invalid, OpenCrabError, Refused
+from opencrab.gateways.cli.connection.client import SECONDS
 from tests.unit.adapters.email.speaking import Passwords, talk
 
 
@@ -79,3 +81,7 @@ def test_no_password_goes_to_another_machine_without_encryption() -> None:
                 use(Elsewhere(server.host, server.port, is_tls=False))
             with pytest.raises(OpenCrabError, match="SSL"):
                 use(Elsewhere(server.host, server.port, is_tls=True))
+
+
+def test_the_doctor_tells_of_two_silent_servers_while_somebody_waits_for_it() -> None:
+    assert 2 * CHECK_SECONDS < SECONDS - 1

@@ -73,12 +73,15 @@ class ImapMailbox:
         self._context = context
 
     @contextmanager
-    def opened(self) -> Iterator["OpenMailbox"]:
-        """Connect, sign in and select the mailbox; raises Refused and Unavailable."""
+    def opened(self, seconds: float = SECONDS) -> Iterator["OpenMailbox"]:
+        """Connect, sign in and select the mailbox; raises Refused and Unavailable.
+
+        `seconds` are the most that a step may take.
+        """
         password = self._passwords.token()
         imap: imaplib.IMAP4 | None = None
         try:
-            imap = self._connected()
+            imap = self._connected(seconds)
             self._secure(imap)
             self._sign_in(imap, password)
             status, told = imap.select(f'"{self._folder}"')
@@ -97,11 +100,11 @@ class ImapMailbox:
                 with suppress(OSError, imaplib.IMAP4.error):
                     imap.shutdown()
 
-    def _connected(self) -> imaplib.IMAP4:
+    def _connected(self, seconds: float) -> imaplib.IMAP4:
         server = self._server
         if server.is_tls:
-            return _Tls(server.host, server.port, ssl_context=self._context(), timeout=SECONDS)
-        return _Plain(server.host, server.port, timeout=SECONDS)
+            return _Tls(server.host, server.port, ssl_context=self._context(), timeout=seconds)
+        return _Plain(server.host, server.port, timeout=seconds)
 
     def _secure(self, imap: imaplib.IMAP4) -> None:
         server = self._server

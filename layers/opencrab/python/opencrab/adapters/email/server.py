@@ -12,6 +12,9 @@ from opencrab.domain.errors import Invalid
 SECONDS = 30.0
 """How long one step may take: some servers scan a mail before they say yes."""
 
+CHECK_SECONDS = 6.0
+"""The same where somebody waits: the doctor asks two servers, and is waited for 15 seconds."""
+
 PORTS = {"imaps": 993, "imap": 143, "smtps": 465, "smtp": 587}
 """The usual ports; schemes without an `s` begin encryption by STARTTLS."""
 
