@@ -47,6 +47,8 @@ class _Handler(StreamRequestHandler):
 
 class _Imap(_Handler):
     is_in = False
+    count: int | None = None
+    """How many mails were told of, once a mailbox is selected."""
 
     def talk(self) -> None:
         self.say("* OK ready")
@@ -71,25 +73,33 @@ class _Imap(_Handler):
             if '"INBOX"' not in command:
                 self.say(f"{tag} NO no such mailbox")
                 return
-            self.say(f"* {len(mail.kept)} EXISTS")
+            self.tell_count()
             self.say(f"* OK [UIDVALIDITY {mail.uidvalidity}] valid")
             self.say(f"* OK [UIDNEXT {mail.next_uid}] next")
         elif (name == "IDLE" and not self.idle(tag)) or (
             name == "UID" and not self.of_mails(tag, command)
         ):
             return
+        # As real servers do, it tells of new mails with any answer, once.
+        if self.count not in {None, len(mail.kept)}:
+            self.tell_count()
         self.say(f"{tag} OK done")
+
+    def tell_count(self) -> None:
+        """Say how many mails there are."""
+        self.count = len(self.mail.kept)
+        self.say(f"* {self.count} EXISTS")
 
     def idle(self, tag: str) -> bool:
         """Tell of the next mail; whether that was done."""
-        mail, known = self.mail, len(self.mail.kept)
+        mail, known = self.mail, self.count or 0
         if mail.refuses_idle:
             self.say(f"{tag} BAD not now")
             return False
         self.say("+ idling")
         with mail.told:
             mail.told.wait_for(lambda: len(mail.kept) > known, 5)
-        self.say(f"* {len(mail.kept)} EXISTS")
+        self.tell_count()
         self.line()
         return True
 

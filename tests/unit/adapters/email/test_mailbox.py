@@ -1,7 +1,9 @@
 """The mailbox over IMAP: by UIDs, waiting for news, and errors that say no password."""
 
 from datetime import date
+from socket import create_server
 from threading import Timer
+from time import monotonic
 
 import pytest
 
@@ -52,6 +54,21 @@ def test_news_are_told_at_once_and_silence_ends() -> None:
             assert opened.uids_from(40) == (40,)
 
 
+def test_a_mail_that_came_while_another_was_fetched_is_not_waited_for() -> None:
+    with talk() as here, here.mailbox.opened() as opened:
+        here.mail.says("one")
+        assert opened.uids_from(40) == (40,)
+        here.mail.says("two")
+        # The server tells of it now, and not again.
+        opened.fetch(40)
+        before = monotonic()
+        assert opened.wait(3)
+        assert monotonic() - before < 2
+        assert opened.uids_from(41) == (41,)
+        opened.mark_read(41)
+        assert opened.wait(0.1) is False
+
+
 def test_errors_say_what_is_wrong_and_never_the_password() -> None:
     with talk() as here:
         here.passwords.known = "wrong-5"
@@ -77,6 +94,16 @@ def test_errors_say_what_is_wrong_and_never_the_password() -> None:
         here.mailbox.opened(),
     ):
         pass
+
+
+def test_a_server_that_says_nothing_is_waited_for_no_longer_than_asked() -> None:
+    with create_server(("127.0.0.1", 0)) as silent:
+        here = MailServer("127.0.0.1", silent.getsockname()[1], is_tls=False)
+        before = monotonic()
+        with pytest.raises(Unavailable, match="timed out"):  # noqa: SIM117
+            with ImapMailbox(here, ADDRESS, Passwords()).opened(0.2):
+                pass
+        assert monotonic() - before < 2
 
 
 def test_a_server_that_is_not_there_is_tried_again() -> None:

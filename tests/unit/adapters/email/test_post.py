@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.adapters.email.post import PAUSE, SmtpPost
+from opencrab.adapters.email.post import PAUSE, SILENCE, SmtpPost
 from opencrab.adapters.email.rendering import compose_email_reply
 from opencrab.adapters.email.server import MailServer
 from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailable
@@ -60,6 +60,54 @@ def test_only_what_was_not_confirmed_may_have_been_sent() -> None:
     gone = SmtpPost(MailServer("127.0.0.1", 9, is_tls=False), ADDRESS, Passwords())
     with pytest.raises(NeverSent):
         gone.send(ADDRESS, OWNER, MAIL)
+
+
+def test_a_server_that_lets_us_wait_is_left_alone_for_a_while() -> None:
+    """Four workers deliver for all channels: mails to a silent server may not take them all."""
+    now = [0.0]
+
+    class Slow(Passwords):
+        seconds = 10.0
+
+        def token(self) -> str:
+            now[0] += self.seconds
+            return super().token()
+
+    with talk() as here:
+        passwords = Slow()
+        gone = MailServer("127.0.0.1", 9, is_tls=False)
+        post = SmtpPost(gone, ADDRESS, passwords, time=lambda: now[0])
+        retries = []
+        for _ in range(3):
+            with pytest.raises(NeverSent) as error:
+                post.send(ADDRESS, OWNER, MAIL)
+            retries.append(error.value.retry_after)
+        # Only the first one waited.
+        assert (now[0], retries) == (10, [SILENCE] * 3)
+        passwords.seconds, post._server = 0.0, here.post._server
+        now[0] += SILENCE - 1
+        with pytest.raises(NeverSent, match="is left alone") as error:
+            post.send(ADDRESS, OWNER, MAIL)
+        assert error.value.retry_after == 1
+        now[0] += 1
+        for _ in range(2):
+            post.send(ADDRESS, OWNER, MAIL)
+        # What fails at once takes nobody's time.
+        post._server = gone
+        for _ in range(2):
+            with pytest.raises(NeverSent, match="failed: ConnectionRefusedError") as error:
+                post.send(ADDRESS, OWNER, MAIL)
+            assert not error.value.retry_after
+
+
+@pytest.mark.parametrize("answer", [b"OK queued as 9", b"354 go on", b"25"])
+def test_an_answer_without_a_known_code_may_mean_that_it_was_sent(answer: bytes) -> None:
+    with talk() as here:
+        here.mail.refusals["END"] = answer
+        error = failed(here)
+        assert isinstance(error, Unavailable)
+        # Else it would be sent eight times.
+        assert not isinstance(error, NeverSent)
 
 
 def test_a_refused_password_is_forgotten_and_in_no_error() -> None:

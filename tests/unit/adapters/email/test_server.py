@@ -7,12 +7,14 @@ import pytest
 from opencrab.adapters.email.mailbox import ImapMailbox
 from opencrab.adapters.email.post import SmtpPost
 from opencrab.adapters.email.server import (
+    CHECK_SECONDS,
     MailServer,
     mail_tls_context,
     parse_mail_server,
     words_of_mail_server,
 )
 from opencrab.domain.errors import Invalid, OpenCrabError, Refused
+from opencrab.gateways.cli.connection.client import SECONDS
 from tests.unit.adapters.email.speaking import Passwords, talk
 
 
@@ -55,6 +57,16 @@ def test_certificates_are_verified_and_words_are_short_and_without_the_password(
     )
 
 
+@pytest.mark.parametrize(
+    "password", ['a"b\\c-secret', "it's-secret", "pass-secret", "\\'\"-secret"]
+)
+def test_no_form_in_which_a_password_is_written_is_said(password: str) -> None:
+    quoted = password.replace("\\", "\\\\").replace('"', '\\"')
+    line = f'BAD unknown: LOGIN me "{quoted}"'.encode()
+    for told in (line, f"LOGIN command error: BAD {[line]}", password):
+        assert "secret" not in words_of_mail_server(told, password)
+
+
 def test_no_password_goes_to_another_machine_without_encryption() -> None:
     class Elsewhere(MailServer):
         may_be_plain = False
@@ -69,3 +81,7 @@ def test_no_password_goes_to_another_machine_without_encryption() -> None:
                 use(Elsewhere(server.host, server.port, is_tls=False))
             with pytest.raises(OpenCrabError, match="SSL"):
                 use(Elsewhere(server.host, server.port, is_tls=True))
+
+
+def test_the_doctor_tells_of_two_silent_servers_while_somebody_waits_for_it() -> None:
+    assert 2 * CHECK_SECONDS < SECONDS - 1

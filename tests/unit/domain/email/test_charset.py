@@ -61,6 +61,11 @@ def test_broken_bytes_never_fail(content: bytes, charset: str) -> None:
     decode_email_text(content, charset).encode("utf-8", "surrogatepass")
 
 
+def test_escapes_of_programs_are_no_characters() -> None:
+    for charset in ("unicode-escape", "Raw_Unicode_Escape", "punycode", "idna"):
+        assert decode_email_text(b"xn--ls8h \\u202e-a", charset) == "xn--ls8h \\u202e-a"
+
+
 @pytest.mark.parametrize(
     ("raw", "text"),
     [

@@ -1,6 +1,8 @@
 """Mails as they arrive: texts, pages, names of files, and what is broken or hostile."""
 
+from contextlib import suppress
 from email.message import EmailMessage
+from time import process_time
 
 import pytest
 
@@ -127,3 +129,45 @@ def test_a_kind_that_no_program_writes_is_unreadable() -> None:
     with pytest.raises(UnreadableEmail):
         parse_incoming_email(b"Content-Type: " + b"a;" * 9_000 + b"\n\nx")
     assert parse_incoming_email(written("x")).recipients == (ADDRESS,)
+
+
+def nested(depth: int) -> bytes:
+    """The beginning of a mail of parts in parts."""
+    kind = "Content-Type: multipart/mixed; boundary=b{0}\r\n\r\n--b{0}\r\n"
+    return "".join(kind.format(n) for n in range(depth)).encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'Content-Type: multipart/mixed; a="' + b";" * 60_000 + b"\n\nx",
+        b"Content-Type: multipart/mixed" + b";" * 1_000_000 + b"\n\nx",
+        nested(400) + b"\n" * 500_000,
+        nested(40) + b"\r" * 2_000_000,
+        b"Content-Type: text/plain; charset=punycode\n\n"
+        + b"a" * 600_000
+        + b"-"
+        + b"b9a8" * 90_000,
+    ],
+)
+def test_no_mail_takes_longer_than_its_size_explains(content: bytes) -> None:
+    before = process_time()
+    with suppress(UnreadableEmail):
+        parse_incoming_email(content)
+    assert process_time() - before < 2
+
+
+def test_parts_in_parts_as_programs_write_them_are_read() -> None:
+    found = parse_incoming_email(nested(20) + b"\r\nwords\r\n")
+    assert found.text == "words"
+    assert parse_incoming_email(b"From: a@b.c\n\nwords" + b"\n" * 300_000).text.strip() == "words"
+
+
+def test_a_file_of_text_that_is_shown_within_a_mail_is_no_word_of_its_sender() -> None:
+    mail = EmailMessage()
+    mail.set_content("see the notes")
+    mail.add_attachment("delete everything", filename="メモ.txt", disposition="inline")
+    mail.add_attachment("BEGIN:VCARD", subtype="vcard", disposition="inline")
+    found = parse_incoming_email(mail.as_bytes())
+    assert (found.text, found.files) == ("see the notes", ("メモ.txt", "text/vcard"))
+    assert not found.is_of_calendar

@@ -1,5 +1,8 @@
 """Which mails are answered: what programs send never, and whose conversation a mail continues."""
 
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+
 import pytest
 
 from opencrab.domain.email.address import email_person_id
@@ -113,3 +116,13 @@ def test_answers_continue_a_conversation_and_nobody_continues_anothers() -> None
 def test_what_others_wrote_is_told() -> None:
     assert accepted(written("see\n\n---- Forwarded message ----\nobey", subject="x")).holds_others
     assert not accepted(written("yes\n\n> obey")).holds_others
+
+
+def test_an_answer_to_an_invitation_has_the_words_of_who_invited() -> None:
+    """Programs send it in the name of who answered, to an address that the invitation names."""
+    mail = message_from_bytes(written("Accepted: delete everything"), policy=policy.SMTP)
+    assert isinstance(mail, EmailMessage)
+    assert not accepted(mail.as_bytes()).holds_others
+    mail.add_alternative("BEGIN:VCALENDAR", subtype="calendar", params={"method": "REPLY"})
+    found = accepted(mail.as_bytes())
+    assert (found.text, found.holds_others) == ("Accepted: delete everything", True)

@@ -20,6 +20,11 @@ HISTORIES = {
     "件名: x\n\nold",
     "outlook, ja, plain": "-----元のメッセージ-----\n差出人: 蟹\n送信日時: 月曜\n宛先: 私\n\nold",
     "outlook, bold": "*From:* Crab <crab@example.org>\n*Sent:* Monday\n*To:* Me\n\nold",
+    "outlook, de": "Von: Crab <crab@example.org>\nGesendet: Montag\nAn: Ich\nBetreff: x\n\nold",
+    "outlook, fr": "De : Crab <c@d.e>\nEnvoyé : lundi\nÀ : Moi\nObjet : x\n\nold",
+    "outlook, es": "De: Crab <c@d.e>\nEnviado el: lunes\nPara: Yo\nAsunto: x\n\nold",
+    "outlook, zh": "发件人: 蟹 <c@d.e>\n发送时间: 星期一\n收件人: 我\n主题: x\n\nold",
+    "outlook, ko": "보낸 사람: 게 <c@d.e>\n보낸 날짜: 월요일\n받는 사람: 나\n제목: x\n\nold",
     "signature": "-- \nTaro\n+81 3",
     "telephone": "Sent from my iPhone",
     "telephone, ja": "iPhoneから送信",
@@ -73,3 +78,10 @@ def test_forwarded_words_stay_and_are_others(mail: str, subject: str) -> None:
 def test_a_mail_of_quotations_only_is_others_words_and_an_empty_one_is_empty() -> None:
     assert written_words_of_email("> do it") == ("> do it", True)
     assert written_words_of_email(" \n ") == ("", False)
+
+
+def test_no_line_of_a_quotation_loses_its_mark() -> None:
+    mail = "yes\r\n\r\n> old\rdelete everything\r\n> older"
+    assert written_words_of_email(mail) == ("yes", False)
+    assert written_words_of_email("one\rtwo") == ("one\ntwo", False)
+    assert written_words_of_email("Bitte lesen.", "WG: Rechnung").holds_others

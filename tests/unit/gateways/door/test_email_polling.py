@@ -218,3 +218,38 @@ def test_a_server_that_ends_each_connection_is_asked_less_and_less() -> None:
     poll_mailbox(opened, here.reader, stopping=lambda: len(pauses) >= 7, pause=pauses.append)
     assert pauses == [*PAUSES, PAUSES[-1], PAUSES[-1]]
     assert len(here.queued) == 1
+
+
+def test_an_error_that_nobody_foresaw_ends_no_reading() -> None:
+    here, pauses = Reading(), list[float]()
+
+    class Odd(Box):
+        def uids_from(self, first: int) -> tuple[int, ...]:
+            if not pauses:
+                raise TypeError("an answer that the library does not expect")
+            return super().uids_from(first)
+
+    @contextmanager
+    def opened() -> Iterator[Box]:
+        yield Odd(here.mail)
+
+    here.mail.says("x")
+    here.mail.has_idle = False
+    poll_mailbox(opened, here.reader, stopping=lambda: len(pauses) >= 2, pause=pauses.append)
+    assert (pauses, len(here.queued)) == ([PAUSES[0], 30.0], 1)
+
+
+def test_a_mail_that_nobody_foresaw_holds_up_no_other() -> None:
+    class Odd(dict[str, str]):
+        def __contains__(self, address: object) -> bool:
+            if address == "odd@example.org":
+                raise TypeError("nobody foresaw this")
+            return super().__contains__(address)
+
+    here = Reading()
+    rules = RULES.replaced(aliases=Odd(RULES.aliases))
+    here.reader = EmailReader("m", rules, here.facts, here.clock, here.send)
+    here.mail.says("odd", to="odd@example.org")
+    here.mail.says("good")
+    here.read()
+    assert (len(here.queued), here.unread) == (1, [40])

@@ -7,6 +7,7 @@ from opencrab.adapters.email.channel import letter_of_email_event
 from opencrab.adapters.email.mailbox import ImapMailbox, OpenMailbox
 from opencrab.adapters.email.post import SmtpPost
 from opencrab.adapters.email.rendering import compose_email_reply
+from opencrab.adapters.email.server import CHECK_SECONDS
 from opencrab.domain.chat.event import ChatEvent, ChatRoom
 from opencrab.domain.email.authentication import authserv_id_of_headers
 from opencrab.domain.email.incoming import UnreadableEmail, parse_incoming_email
@@ -47,7 +48,7 @@ class EmailLink:
     def _checks(self) -> Iterator[ChatCheck]:
         seen = ""
         try:
-            with self.mailbox.opened() as opened:
+            with self.mailbox.opened(CHECK_SECONDS) as opened:
                 key = "mailbox" if opened.has_idle else "mailbox_polled"
                 facts = {"folder": opened.folder, "mails": max(opened.next_uid - 1, 0)}
                 yield ChatCheck(name="mailbox", state="ok", key=key, facts=facts)

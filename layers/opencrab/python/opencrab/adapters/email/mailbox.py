@@ -73,12 +73,15 @@ class ImapMailbox:
         self._context = context
 
     @contextmanager
-    def opened(self) -> Iterator["OpenMailbox"]:
-        """Connect, sign in and select the mailbox; raises Refused and Unavailable."""
+    def opened(self, seconds: float = SECONDS) -> Iterator["OpenMailbox"]:
+        """Connect, sign in and select the mailbox; raises Refused and Unavailable.
+
+        `seconds` are the most that a step may take.
+        """
         password = self._passwords.token()
         imap: imaplib.IMAP4 | None = None
         try:
-            imap = self._connected()
+            imap = self._connected(seconds)
             self._secure(imap)
             self._sign_in(imap, password)
             status, told = imap.select(f'"{self._folder}"')
@@ -97,11 +100,11 @@ class ImapMailbox:
                 with suppress(OSError, imaplib.IMAP4.error):
                     imap.shutdown()
 
-    def _connected(self) -> imaplib.IMAP4:
+    def _connected(self, seconds: float) -> imaplib.IMAP4:
         server = self._server
         if server.is_tls:
-            return _Tls(server.host, server.port, ssl_context=self._context(), timeout=SECONDS)
-        return _Plain(server.host, server.port, timeout=SECONDS)
+            return _Tls(server.host, server.port, ssl_context=self._context(), timeout=seconds)
+        return _Plain(server.host, server.port, timeout=seconds)
 
     def _secure(self, imap: imaplib.IMAP4) -> None:
         server = self._server
@@ -140,6 +143,7 @@ class OpenMailbox:
         self._can = b" ".join(each or b"" for each in imap.capability()[1]).upper().split()
         self.uidvalidity = self._number("UIDVALIDITY")
         self.next_uid = self._number("UIDNEXT") or self._last_uid() + 1
+        self._known = self._told_count()
 
     @property
     def has_idle(self) -> bool:
@@ -149,6 +153,7 @@ class OpenMailbox:
     def uids_from(self, first: int) -> tuple[int, ...]:
         """Return the UIDs of mails from one on, in order."""
         self._checked(self._imap.noop())
+        self._known = self._told_count() or self._known
         return tuple(each for each in self._search(f"UID {first}:*") if each >= first)
 
     def uids_since(self, day: date) -> tuple[int, ...]:
@@ -186,9 +191,12 @@ class OpenMailbox:
     def wait(self, seconds: float) -> bool:
         """Wait until the server tells of something, for `seconds` at most.
 
+        A mail that came while others were fetched was told of already, and is not told again.
         Returns False if the connection cannot be used any more.
         """
-        deadline = monotonic() + seconds
+        if self._told_count() not in {None, self._known}:
+            return True
+        deadline, is_told = monotonic() + seconds, False
         self._imap.send(_IDLE + b" IDLE\r\n")
         self._imap.socket().settimeout(seconds)
         try:
@@ -197,9 +205,9 @@ class OpenMailbox:
                     log.warning("the server offers IDLE and refuses it: it is asked instead")
                     self._can = []
                     return True
-            while monotonic() < deadline:
-                if b" EXISTS" in self._line():
-                    break
+                is_told |= b" EXISTS" in line
+            while not is_told and monotonic() < deadline:
+                is_told = b" EXISTS" in self._line()
             self._imap.socket().settimeout(SECONDS)
             self._imap.send(b"DONE\r\n")
             while not self._line().startswith(_IDLE):
@@ -221,6 +229,10 @@ class OpenMailbox:
 
     def _last_uid(self) -> int:
         return max(self._search("ALL"), default=0)
+
+    def _told_count(self) -> object:
+        """Return what the server last told of the number of mails; None if nothing since."""
+        return self._imap.response("EXISTS")[1][-1]
 
     def _number(self, name: str) -> int:
         _, told = self._imap.response(name)

@@ -5,8 +5,10 @@ import smtplib
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from time import monotonic
 
 from opencrab.adapters.email.server import (
+    CHECK_SECONDS,
     SECONDS,
     EmailPasswords,
     MailServer,
@@ -18,8 +20,17 @@ from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailabl
 PAUSE = 120.0
 """Seconds after which a server that said "later" is asked again: greylisting takes minutes."""
 
+STEP_SECONDS = 10.0
+"""How long a step before the mail itself may take."""
+
+SILENCE = 60.0
+"""Seconds for which a server is left alone that let us wait: other channels need the workers."""
+
+_SLOW = 5.0
 _ME = "[127.0.0.1]"
 _OK, _GO_ON, _REFUSED = 2, 354, 500
+_ANSWERS = frozenset({2, 4, 5})
+"""The first digits by which a server says whether it took a mail."""
 
 
 class SmtpPost:
@@ -31,15 +42,18 @@ class SmtpPost:
         user: str,
         passwords: EmailPasswords,
         context: Callable[[], ssl.SSLContext] = mail_tls_context,
+        time: Callable[[], float] = monotonic,
     ) -> None:
         self._server = server
         self._user = user
         self._passwords = passwords
         self._context = context
+        self._time = time
+        self._silent_until = 0.0
 
     def check(self) -> str:
         """Connect and sign in, and send nothing; returns host and port."""
-        with self._opened():
+        with self._opened(CHECK_SECONDS):
             return self._server.name
 
     def send(self, sender: str, recipient: str, content: bytes) -> None:
@@ -48,29 +62,65 @@ class SmtpPost:
         Raises NeverSent (certainly not sent, and later it may work), Refused (it never will), and
         Unavailable if the server had it and did not confirm it.
         """
-        with self._opened() as (smtp, password):
-            self._step(smtp.mail(sender), password)
-            self._step(smtp.rcpt(recipient), password)
-            code, told = smtp.docmd("DATA")
-            if code != _GO_ON:
-                raise self._error(code, told, password)
-            try:
-                smtp.send(_as_data(content))
-                answer = smtp.getreply()
-            except (smtplib.SMTPException, OSError) as error:
-                name = type(error).__name__
-                raise Unavailable(
-                    f"SMTP server {self._server.name} did not confirm a mail: {name}",
-                    cure="look whether it arrived",
-                ) from None
-            self._step(answer, password)
+        began, is_silent = self._begin(), False
+        try:
+            with self._opened(STEP_SECONDS) as (smtp, password):
+                self._send(smtp, password, sender, recipient, content)
+        except NeverSent as error:
+            is_silent = self._time() - began >= _SLOW
+            error.retry_after = max(error.retry_after, SILENCE if is_silent else 0)
+            raise
+        except Unavailable:
+            is_silent = self._time() - began >= _SLOW
+            raise
+        finally:
+            self._silent_until = self._time() + SILENCE if is_silent else 0.0
+
+    def _begin(self) -> float:
+        """Return the time; raises NeverSent while a server that lets us wait is left alone."""
+        now = self._time()
+        if now < self._silent_until:
+            left = self._silent_until - now
+            text = f"SMTP server {self._server.name} did not answer before, and is left alone"
+            raise NeverSent(text, retry_after=left)
+        if self._silent_until:
+            # One asks again; the others wait for what comes of it.
+            self._silent_until = now + SILENCE
+        return now
+
+    def _send(
+        self, smtp: smtplib.SMTP, password: str, sender: str, recipient: str, content: bytes
+    ) -> None:
+        self._step(smtp.mail(sender), password)
+        self._step(smtp.rcpt(recipient), password)
+        code, told = smtp.docmd("DATA")
+        if code != _GO_ON:
+            raise self._error(code, told, password)
+        if smtp.sock is not None:
+            smtp.sock.settimeout(SECONDS)
+        try:
+            smtp.send(_as_data(content))
+            answer = smtp.getreply()
+        except (smtplib.SMTPException, OSError) as error:
+            name = type(error).__name__
+            raise Unavailable(
+                f"SMTP server {self._server.name} did not confirm a mail: {name}",
+                cure="look whether it arrived",
+            ) from None
+        if answer[0] // 100 not in _ANSWERS:
+            words = words_of_mail_server(answer[1], password)
+            raise Unavailable(
+                f"SMTP server {self._server.name} answered a mail with no known code: {words}",
+                cure="look whether it arrived",
+            )
+        self._step(answer, password)
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[smtplib.SMTP, str]]:
+    def _opened(self, seconds: float) -> Iterator[tuple[smtplib.SMTP, str]]:
         password = self._passwords.token()
         smtp: smtplib.SMTP | None = None
         try:
-            smtp = self._connected()
+            smtp = self._connected(seconds)
             self._secure(smtp)
             self._sign_in(smtp, password)
             yield smtp, password
@@ -86,12 +136,12 @@ class SmtpPost:
             if smtp is not None:
                 smtp.close()
 
-    def _connected(self) -> smtplib.SMTP:
+    def _connected(self, seconds: float) -> smtplib.SMTP:
         server = self._server
         if server.is_tls:
             context = self._context()
-            return smtplib.SMTP_SSL(server.host, server.port, _ME, timeout=SECONDS, context=context)
-        return smtplib.SMTP(server.host, server.port, _ME, SECONDS)
+            return smtplib.SMTP_SSL(server.host, server.port, _ME, timeout=seconds, context=context)
+        return smtplib.SMTP(server.host, server.port, _ME, seconds)
 
     def _secure(self, smtp: smtplib.SMTP) -> None:
         server = self._server

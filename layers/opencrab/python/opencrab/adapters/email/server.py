@@ -12,6 +12,9 @@ from opencrab.domain.errors import Invalid
 SECONDS = 30.0
 """How long one step may take: some servers scan a mail before they say yes."""
 
+CHECK_SECONDS = 6.0
+"""The same where somebody waits: the doctor asks two servers, and is waited for 15 seconds."""
+
 PORTS = {"imaps": 993, "imap": 143, "smtps": 465, "smtp": 587}
 """The usual ports; schemes without an `s` begin encryption by STARTTLS."""
 
@@ -81,7 +84,15 @@ def words_of_mail_server(told: object, password: str) -> str:
     """Return what a server said, in one line, without the password."""
     text = told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
     if password:
-        text = text.replace(password, "…")
+        for each in _written_forms(password):
+            text = text.replace(each, "…")
     # Some servers repeat a line that they do not understand: credentials in Base64.
     text = _ENCODED.sub("…", text)
     return one_line_of_email(text, _WORDS)
+
+
+def _written_forms(password: str) -> tuple[str, ...]:
+    """Return a password as it can stand in an error: LOGIN quotes it, imaplib shows bytes."""
+    quoted = password.replace("\\", "\\\\").replace('"', '\\"')
+    shown = tuple(each.replace("\\", "\\\\").replace("'", "\\'") for each in (quoted, password))
+    return (*shown, quoted, password)

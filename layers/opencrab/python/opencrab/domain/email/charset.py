@@ -1,6 +1,7 @@
 """Texts of mails and headers in the character sets that mails use, also broken and unnamed ones."""
 
 import binascii
+import codecs
 import re
 from email.header import decode_header
 
@@ -25,6 +26,11 @@ _ALIASES = {
 }
 """What is declared, and by which Python codec it is read: programs mean the wider one."""
 
+_NO_CHARSETS = frozenset(
+    {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "mbcs", "oem"}
+)
+"""Codecs of Python that no mail is written in: some need very long, some read escapes."""
+
 _LONGEST = 4_000
 _ESCAPE = re.compile(rb"\x1b(\$[@B]|\$\([@B]|\([BJIH])")
 _WORD = re.compile(r"=\?[^?\s]{1,60}\?[bBqQ]\?[^?\s]*\?=")
@@ -35,7 +41,7 @@ def decode_email_text(content: bytes, charset: str = "") -> str:
     declared = charset.strip().strip('"').lower().partition("*")[0]
     if declared.startswith("iso-2022-jp") or (not declared and b"\x1b$" in content):
         return _japanese_of_iso_2022(content)
-    codec = _ALIASES.get(declared, declared)
+    codec = _codec(_ALIASES.get(declared, declared))
     for each in (codec, "utf-8", "cp932", "euc_jp"):
         try:
             if each:
@@ -48,6 +54,15 @@ def decode_email_text(content: bytes, charset: str = "") -> str:
         return content.decode(codec or "utf-8", "replace")
     except (LookupError, ValueError):
         return content.decode("utf-8", "replace")
+
+
+def _codec(name: str) -> str:
+    """Return the name of a codec, "" for an unknown one, and for what is no character set."""
+    try:
+        codec = codecs.lookup(name).name if name else ""
+    except (LookupError, ValueError):
+        return ""
+    return "" if codec in _NO_CHARSETS else codec
 
 
 def decode_email_header(raw: str) -> str:

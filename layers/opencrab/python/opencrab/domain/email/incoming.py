@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from email import errors, message_from_bytes
 from email.message import Message
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from opencrab.domain.email.address import (
     email_addresses_in_header,
@@ -24,8 +24,12 @@ MOST_SUBJECT, MOST_NAME, MOST_FILES, MOST_REFERENCES = 300, 60, 10, 20
 _MESSAGE_ID = re.compile(r"<[!-;=?-~]{3,240}>", re.ASCII)
 _RECIPIENTS = ("delivered-to", "x-original-to", "envelope-to", "to", "cc")
 _BARE_NAME = re.compile(r'filename="?([^";]+)', re.IGNORECASE)
-_PARTS, _LONGEST_KIND, _LONGEST_NAME = 200, 4_000, 100
+_PARTS, _LONGEST_KIND, _LONGEST_NAME = 200, 2_000, 100
+_MULTIPARTS, _LINES = 50, 200_000
 _KINDS = ("content-type", "content-disposition")
+_NO_WORDS = frozenset({"calendar", "directory", "rfc822-headers", "vcard", "x-vcard"})
+"""What has the type of text and was written by no person."""
+
 _TROUBLES = (
     ValueError,
     LookupError,
@@ -43,7 +47,8 @@ class IncomingEmail(NamedTuple):
     """A mail: `headers` with names in lower case and raw values, in order.
 
     `sender` is None unless it has exactly one; `text` has the quotations, `is_cut` says that it
-    was longer. `files` are the names of what is attached.
+    was longer. `files` are the names of what is attached. `is_of_calendar` says that a program
+    wrote it about an invitation, whose words are those of who invited.
     """
 
     headers: tuple[tuple[str, str], ...]
@@ -56,6 +61,7 @@ class IncomingEmail(NamedTuple):
     text: str
     is_cut: bool
     files: tuple[str, ...]
+    is_of_calendar: bool = False
 
     def header(self, name: str) -> str:
         """Return the topmost header of a name, in lower case without comments around; or ""."""
@@ -69,9 +75,33 @@ class UnreadableEmail(Exception):
 def parse_incoming_email(content: bytes) -> IncomingEmail:
     """Read a mail, also one that is cut off somewhere; raises UnreadableEmail."""
     try:
-        return _parse(message_from_bytes(content))
+        return _parse(_message(content))
     except _TROUBLES as error:
         raise UnreadableEmail(type(error).__name__) from None
+
+
+def _message(content: bytes) -> Message:
+    """Read the parts of a mail, in a time that its sender cannot stretch.
+
+    The parser compares each line with the boundaries around it, and its time for a kind grows with
+    the square of the kind's length. Of a mail of very many lines only the beginning is read.
+    """
+    lines = content.count(b"\n") + content.count(b"\r")
+    boundaries = iter(range(_MULTIPARTS))
+
+    class Part(Message):
+        def get(self, name: str, failobj: Any = None) -> Any:
+            found = super().get(name, failobj)
+            if name.lower() in _KINDS and len(str(found)) > _LONGEST_KIND:
+                raise ValueError("a part has a name or kind that no program writes")
+            return found
+
+        def get_boundary(self, failobj: Any = None) -> Any:
+            if next(boundaries, None) is None:
+                raise ValueError("a mail has more parts in parts than any program writes")
+            return super().get_boundary(failobj)
+
+    return message_from_bytes(content if lines <= _LINES else content[:_LINES], Part)
 
 
 def _parse(message: Message) -> IncomingEmail:
@@ -90,6 +120,7 @@ def _parse(message: Message) -> IncomingEmail:
         text=text,
         is_cut=is_cut,
         files=_files(message),
+        is_of_calendar=any(_is_of_calendar(each) for each in _leaves(message)),
     )
 
 
@@ -132,8 +163,6 @@ def _leaves(message: Message) -> list[Message]:
     waiting = [message]
     while waiting and len(found) < _PARTS:
         part = waiting.pop()
-        if any(len(str(part.get(each, ""))) > _LONGEST_KIND for each in _KINDS):
-            raise ValueError("a part has a name or kind that no program writes")
         inner = part.get_payload()
         if part.get_content_maintype() == "multipart" and isinstance(inner, list):
             waiting += [cast(Message, each) for each in reversed(inner)]
@@ -142,8 +171,16 @@ def _leaves(message: Message) -> list[Message]:
     return found
 
 
+def _is_of_calendar(part: Message) -> bool:
+    return part.get_content_type() == "text/calendar"
+
+
 def _is_attached(part: Message) -> bool:
-    return part.get_content_disposition() == "attachment" or part.get_content_maintype() != "text"
+    """Check whether a part is a file: some programs show those with text as if it were words."""
+    if part.get_content_disposition() == "attachment" or part.get_content_maintype() != "text":
+        return True
+    name = part.get_param("filename", header="content-disposition") or part.get_param("name")
+    return bool(name) or part.get_content_subtype() in _NO_WORDS
 
 
 def _text(message: Message) -> tuple[str, bool]:

@@ -112,7 +112,7 @@ def judge_incoming_email(email: IncomingEmail, rules: EmailRules) -> AcceptedEma
         agent=rules.aliases[alias],
         is_verified=is_verified,
         text=written.text,
-        holds_others=written.holds_others,
+        holds_others=written.holds_others or email.is_of_calendar,
         is_new=not email.references,
     )
 

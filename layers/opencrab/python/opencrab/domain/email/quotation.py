@@ -29,18 +29,29 @@ _FORWARDED = re.compile(
     r"|Forwarded by .{1,80}|転送元メッセージ)[-\s:\uff1a]*",
     re.IGNORECASE,
 )
+_SENDER = (
+    r"From|差出人|送信者|Von|De|Da|Van|Från|Fra|Lähettäjä|Od|От|发件人|寄件者|寄件人|보낸 ?사람"
+)
 _FIELD = re.compile(
-    r"\*{0,2}(?:From|Sent|Date|To|Cc|Subject|Reply-To"
-    r"|差出人|送信者|送信日時|日時|日付|宛先|件名|Fra|Von)\*{0,2}\s*[:\uff1a]\*{0,2}\s*\S",
+    rf"\*{{0,2}}(?:{_SENDER}|Sent|Date|To|Cc|Subject|Reply-To"
+    r"|送信日時|日時|日付|宛先|件名"
+    r"|Gesendet|Datum|An|Betreff|Envoyé|À|Objet|Enviado(?: el)?|Enviada(?: em)?|Fecha|Data|Para"
+    r"|Asunto|Assunto|Inviato|A|Oggetto|Verzonden|Aan|Onderwerp|Skickat|Till|Ämne|Sendt|Til|Emne"
+    r"|Lähetetty|Vastaanottaja|Aihe|Wysłano|Do|Temat|Отправлено|Дата|Кому|Тема"
+    r"|发送时间|日期|收件人|主题|寄件日期|收件者|主旨|보낸 ?날짜|날짜|받는 ?사람|제목"
+    r")\*{0,2}\s*[:\uff1a]\*{0,2}\s*\S",
     re.IGNORECASE,
 )
-_FIRST_FIELD = re.compile(r"\*{0,2}(?:From|差出人|送信者)\*{0,2}\s*[:\uff1a]", re.IGNORECASE)
+"""What Outlook, and forwarding programs, write above an earlier mail in the user's language."""
+_FIRST_FIELD = re.compile(rf"\*{{0,2}}(?:{_SENDER})\*{{0,2}}\s*[:\uff1a]", re.IGNORECASE)
 _DEVICE = re.compile(
     r"(?:Sent from (?:my |Mail for |Outlook).{0,60}|Get Outlook for .{0,60}"
     r"|(?:私の)?(?:iPhone|iPad|Android\S*|スマートフォン)から送信(?:しました)?。?)",
     re.IGNORECASE,
 )
-_FORWARD_SUBJECT = re.compile(r"\s*(?:fwd?|tr|転送)\s*[:\uff1a]", re.IGNORECASE)
+_FORWARD_SUBJECT = re.compile(
+    r"\s*(?:fwd?|tr|転送|wg|rv|enc|vb|vs|vl|doorst|pd|转发|轉寄|전달)\s*[:\uff1a]", re.IGNORECASE
+)
 _FIELDS, _NEAR, _LONGEST_ATTRIBUTION = 2, 4, 500
 
 
@@ -56,7 +67,10 @@ class WrittenWords(NamedTuple):
 
 def written_words_of_email(text: str, subject: str = "") -> WrittenWords:
     """Return what the sender wrote; all of it, as others' words, if nothing would be left."""
-    lines = [each.rstrip() for each in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    whole = text.replace("\r\n", "\n")
+    # Who quotes a text marks its lines at LF: a CR in one begins no other, without a mark.
+    whole = whole.replace("\r", " " if "\n" in whole else "\n")
+    lines = [each.rstrip() for each in whole.split("\n")]
     is_forward = _FORWARD_SUBJECT.match(subject) is not None
     kept: list[str] = []
     holds_others = is_forward

@@ -172,13 +172,10 @@ class EmailReader:
 
     def _queue(self, content: bytes, *, again: bool) -> EmailSilence | None:
         """Queue a mail, else return why not; one that can never be queued holds up no other."""
-        try:
-            email = parse_incoming_email(content)
-        except UnreadableEmail:
-            return EmailSilence.UNREADABLE
-        accepted = judge_incoming_email(email, self._rules)
-        if isinstance(accepted, EmailSilence):
-            return accepted
+        judged = self._judge(content)
+        if isinstance(judged, EmailSilence):
+            return judged
+        email, accepted = judged
         if again and self._facts.get(INSTALLATION_FACTS, LETTER, accepted.id) is not None:
             return None
         if not self._is_within_limit(accepted.person):
@@ -199,6 +196,17 @@ class EmailReader:
             return EmailSilence.UNREADABLE
         self._heard[accepted.person].append(self._clock.now().timestamp())
         return None
+
+    def _judge(self, content: bytes) -> tuple[IncomingEmail, AcceptedEmail] | EmailSilence:
+        try:
+            email = parse_incoming_email(content)
+            accepted = judge_incoming_email(email, self._rules)
+        except UnreadableEmail:
+            return EmailSilence.UNREADABLE
+        except Exception:  # What a stranger wrote would fail again, before all others.
+            log.exception("a mail that cannot be judged")
+            return EmailSilence.UNREADABLE
+        return accepted if isinstance(accepted, EmailSilence) else (email, accepted)
 
     def _is_within_limit(self, person: str) -> bool:
         """Check a sender's mails: too many within an hour are programs that answer each other."""
@@ -252,5 +260,9 @@ def poll_mailbox(
                     error.message,
                     error.cure,
                 )
+            pause(PAUSES[min(failures, len(PAUSES) - 1)])
+            failures += 1
+        except Exception:  # No other thread reads the mailbox: this one goes on.
+            log.exception("reading the mailbox failed, retrying")
             pause(PAUSES[min(failures, len(PAUSES) - 1)])
             failures += 1
