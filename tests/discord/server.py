@@ -188,7 +188,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         size = int(self.headers.get("content-length") or 0)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        answer = self.server.api.answer(self.command, self.path, headers, self.rfile.read(size))
+        body = self.rfile.read(size)
+        # Whoever is killed while it sends has asked for nothing.
+        is_whole = len(body) == size
+        answer = (
+            self.server.api.answer(self.command, self.path, headers, body) if is_whole else None
+        )
         if answer is None:
             self.close_connection = True
             with suppress(OSError):

@@ -122,7 +122,7 @@ def _discord(up: Installation, home: Home) -> None:
     asked = [person for person in up.people if person.prefix.startswith("D")]
     assert {shown[key] for person in asked for key in person.acknowledged} == {1}
     assert set(shown.values()) == {1}
-    assert up.discord.complaints == []
+    assert not up.discord.complaints, up.discord.complaints
     assert home.outbox.list_unsent(SystemClock().now() + timedelta(days=1), 10) == ()
 
 

@@ -3,6 +3,8 @@
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
+from time import monotonic
 
 from opencrab.adapters.answer_hub import AnswerHub
 from opencrab.domain.conversation.message import LineKind
@@ -62,4 +64,7 @@ def test_a_turn_that_is_stopped_cancels_its_call_and_ends(tmp_path: Path) -> Non
         assert [each.state for each in lab.results(turn)] == [CallState.UNKNOWN]
         assert turns
         assert following.targets()
-        assert lab.book.with_suffix(".cancelled").exists()
+        heard, deadline = lab.book.with_suffix(".cancelled"), monotonic() + 60
+        while not heard.exists():  # the server writes it when it hears of it
+            assert monotonic() < deadline
+            Event().wait(0.02)

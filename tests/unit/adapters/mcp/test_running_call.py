@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -114,7 +115,10 @@ def test_a_stop_cancels_the_call_of_an_address(client: McpConnections, tmp_path:
             call(client, at(place, timeout_seconds=30), _Impatient())
         assert raised.value.sent
         asked = next(each for each in place.said if each["method"] == "tools/call")
-        told = [each for each in place.said if each["method"] == "notifications/cancelled"]
+        deadline, told = time.monotonic() + 60, list[dict[str, Any]]()
+        while not told and time.monotonic() < deadline:
+            Event().wait(0.02)
+            told = [each for each in place.said if each["method"] == "notifications/cancelled"]
         place.leaves.set()
     assert [each["params"]["requestId"] for each in told] == [asked["id"]]
 

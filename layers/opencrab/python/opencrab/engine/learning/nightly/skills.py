@@ -147,12 +147,13 @@ def store_skill_holdouts(findings: NightlyContext) -> None:
     """Store how often each skill is withheld from now on, and when that was decided.
 
     A copy by time is kept as long as the signals of turns, so that the probability with which a
-    skill was withheld from any of them is known. Nothing is stored for an agent without skills.
+    skill was withheld from any of them is known. Nothing is stored for an agent without skills,
+    and nothing twice by a night that is repeated.
     """
     facts, agent_id = findings.runtime.home.facts, findings.agent.id
     before = load_skill_holdouts(facts, agent_id)
     found = skill_holdouts_after_night(findings, before)
-    if before is None and not found.shares and not found.only:
+    if before == found or (before is None and not found.shares and not found.only):
         return
     until = findings.at + timedelta(days=KEPT_DAYS)
     facts.commit(
