@@ -83,6 +83,24 @@ def test_a_skill_that_helps_with_stories_and_hinders_code_is_kept_for_stories(ho
     assert "active, only for creative" in told_report(house)
 
 
+def test_each_night_stores_anew_how_often_a_skill_is_withheld_from_then_on(house: House) -> None:
+    learner(house)
+    learnt(house, NAME)
+    lived(house, 14, good=True, given=(NAME,))
+    lived(house, 14, good=False, held=(NAME,))
+    shares = list[object]()
+    for _ in range(2):
+        house.clock.advance(86_400)
+        review_agent_now(house.runtime, "crab", "daily")
+        fact = house.home.facts.get("crab", SKILL_HOLDOUTS, CURRENT)
+        assert fact is not None
+        held = fact.read(SkillHoldouts)
+        assert held.at == house.clock.now()
+        shares.append(held.shares)
+    assert shares[0] == shares[1], "also where they are the same"
+    assert len(house.home.facts.page("crab", SKILL_HOLDOUTS)) == 3
+
+
 def told_report(house: House) -> str:
     """The report of the last night."""
     day = (house.clock.now() - timedelta(days=1)).date()

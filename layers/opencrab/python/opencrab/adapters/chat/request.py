@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import httpx
 
 from opencrab import __version__
-from opencrab.domain.errors import NeverSent, Unavailable
+from opencrab.domain.errors import NeverSent, OpenCrabError, Unavailable
 
 USER_AGENT = f"opencrab/{__version__}"
 SECONDS = 10.0
@@ -72,10 +72,15 @@ def post_to_chat_service(
             response.read()
             return response
     except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
-        name = type(error).__name__
-        if isinstance(error, _NOTHING_LEFT):
-            raise NeverSent(f"{service} cannot be reached: {name}") from None
-        raise Unavailable(f"{service} did not answer: {name}", cure="try again later") from None
+        raise chat_service_unreachable(service, error) from None
+
+
+def chat_service_unreachable(service: str, error: Exception) -> OpenCrabError:
+    """Return NeverSent or Unavailable for an httpx error, of which only the type is named."""
+    name = type(error).__name__
+    if isinstance(error, _NOTHING_LEFT):
+        return NeverSent(f"{service} cannot be reached: {name}")
+    return Unavailable(f"{service} did not answer: {name}", cure="try again later")
 
 
 def object_of_chat_response(response: httpx.Response) -> Mapping[str, Any]:

@@ -1,6 +1,5 @@
 """Answers: what Discord says when it does not do what it was asked, as errors of ours."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,9 +7,9 @@ from typing import Any
 
 import httpx
 
+from opencrab.adapters.chat.request import object_of_chat_response
 from opencrab.domain.errors import (
     Invalid,
-    NeverSent,
     NotFound,
     OpenCrabError,
     Refused,
@@ -29,16 +28,6 @@ _BY_STATUS: Mapping[int, tuple[type[OpenCrabError], str]] = {
     413: (TooLarge, "send less"),
 }
 
-_NOTHING_LEFT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-    httpx.LocalProtocolError,
-    httpx.InvalidURL,
-)
-
 
 @dataclass(frozen=True)
 class DiscordFailure:
@@ -50,7 +39,7 @@ class DiscordFailure:
 
 def discord_error(response: httpx.Response, token: str) -> DiscordFailure:
     """Map a response with an error status to our error; the message never contains the token."""
-    told = _object(response)
+    told = object_of_chat_response(response)
     code = told.get("code")
     code = code if isinstance(code, int) else 0
     status = response.status_code
@@ -76,7 +65,7 @@ def discord_error(response: httpx.Response, token: str) -> DiscordFailure:
 
 def discord_retry_after(response: httpx.Response) -> tuple[float, bool]:
     """Return the seconds to wait after HTTP 429, and whether the limit is global."""
-    told = _object(response)
+    told = object_of_chat_response(response)
     known = _discord_api_seconds(told.get("retry_after"))
     seconds = _discord_api_seconds(response.headers.get("retry-after")) if known is None else known
     everything = told.get("global") is True or not told
@@ -90,14 +79,6 @@ def _discord_api_seconds(value: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return min(max(found, 0.0), _LONGEST) if math.isfinite(found) else None
-
-
-def _object(response: httpx.Response) -> Mapping[str, Any]:
-    try:
-        found = json.loads(response.content)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _error_lines(body: Mapping[str, Any]) -> tuple[str, ...]:
@@ -116,14 +97,3 @@ def _leaves(tree: Any, path: tuple[str, ...], depth: int) -> Iterator[str]:
             if isinstance(each, Mapping):
                 where = ".".join(path) or "message"
                 yield f"{where}: {each.get('message')} ({each.get('code')})"
-
-
-def discord_unreachable(error: Exception) -> OpenCrabError:
-    """Return NeverSent or Unavailable for an httpx error.
-
-    Only its type is named, as it may quote URLs.
-    """
-    name = type(error).__name__
-    if isinstance(error, _NOTHING_LEFT):
-        return NeverSent(f"Discord cannot be reached: {name}")
-    return Unavailable(f"Discord did not answer: {name}", cure="try again later")

@@ -19,10 +19,10 @@ from urllib.parse import quote
 import httpx
 
 from opencrab import __version__
+from opencrab.adapters.chat.request import chat_service_unreachable
 from opencrab.adapters.discord.answers import (
     discord_error,
     discord_retry_after,
-    discord_unreachable,
 )
 from opencrab.domain.discord.community import InteractionReply, time_of_discord_snowflake
 from opencrab.domain.errors import NeverSent, NotFound
@@ -343,7 +343,7 @@ class DiscordClient:
             self._kept = self._kept or self._connect()
             return _fetch_response(self._kept, made)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
-            raise discord_unreachable(error) from None
+            raise chat_service_unreachable("Discord", error) from None
 
 
 def _fetch_response(transport: httpx.BaseTransport, request: httpx.Request) -> httpx.Response:

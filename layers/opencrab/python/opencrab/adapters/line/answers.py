@@ -1,11 +1,11 @@
 """Answers: what LINE says when it does not do what it was asked, as errors of ours."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import httpx
 
+from opencrab.adapters.chat.request import object_of_chat_response
 from opencrab.domain.errors import (
     Invalid,
     NeverSent,
@@ -24,26 +24,17 @@ _BY_STATUS: Mapping[int, tuple[type[OpenCrabError], str]] = {
     413: (TooLarge, "send less"),
 }
 _INVALID, _LIMITED = 400, 429
-_NOTHING_LEFT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-    httpx.LocalProtocolError,
-    httpx.InvalidURL,
-)
 
 
 def is_line_reply_refused(response: httpx.Response) -> bool:
     """Check whether LINE refused a reply token, as it was used before or is no longer valid."""
-    words = _words(_object(response)).casefold()
+    words = _words(object_of_chat_response(response)).casefold()
     return response.status_code == _INVALID and words.startswith("invalid reply token")
 
 
 def line_error(response: httpx.Response, token: str) -> OpenCrabError:
     """Map a response with an error status to our error; the message never contains the token."""
-    status, told = response.status_code, _object(response)
+    status, told = response.status_code, object_of_chat_response(response)
     words = _words(told).replace(token, "…")
     text = f"LINE returned HTTP {status}: {words}"[:_WORDS]
     if status == _LIMITED:
@@ -54,14 +45,6 @@ def line_error(response: httpx.Response, token: str) -> OpenCrabError:
     if 400 <= status < 500:  # noqa: PLR2004 - the client's own fault
         return Invalid(text, cure="correct what LINE names, or report it with this message")
     return Unavailable(text, cure="try again later; see https://status.line.me")
-
-
-def line_unreachable(error: Exception) -> OpenCrabError:
-    """Return NeverSent or Unavailable for an httpx error, of which only the type is named."""
-    name = type(error).__name__
-    if isinstance(error, _NOTHING_LEFT):
-        return NeverSent(f"LINE cannot be reached: {name}")
-    return Unavailable(f"LINE did not answer: {name}", cure="try again later")
 
 
 def _limit_error(text: str, words: str) -> OpenCrabError:
@@ -83,11 +66,3 @@ def _words(told: Mapping[str, Any]) -> str:
     )
     named = (f"{each.get('property')}: {each.get('message')}" for each in details)
     return "; ".join((str(told.get("message") or "no reason"), *named))
-
-
-def _object(response: httpx.Response) -> Mapping[str, Any]:
-    try:
-        found = json.loads(response.content)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

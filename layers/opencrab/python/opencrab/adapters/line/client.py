@@ -11,11 +11,15 @@ from typing import Any
 
 import httpx
 
-from opencrab.adapters.chat.request import SECONDS, USER_AGENT, ChatTokens
+from opencrab.adapters.chat.request import (
+    SECONDS,
+    USER_AGENT,
+    ChatTokens,
+    chat_service_unreachable,
+)
 from opencrab.adapters.line.answers import (
     is_line_reply_refused,
     line_error,
-    line_unreachable,
 )
 from opencrab.adapters.line.rendering import Payload
 
@@ -110,7 +114,7 @@ class LineClient:
             self._kept = self._kept or self._connect()
             return _fetch_response(self._kept, request)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
-            raise line_unreachable(error) from None
+            raise chat_service_unreachable("LINE", error) from None
 
     def _request(
         self, method: str, path: str, body: Any, headers: Mapping[str, str]

@@ -58,6 +58,9 @@ NO_TRIALS = "no_trials"
 UNSEEN = timedelta(days=30)
 """Time after which a trial with too few judged turns makes room for a skill that waits."""
 
+REPEATED = timedelta(hours=1)
+"""Time within which a night that is repeated stores the same shares no second time."""
+
 _LEAST_TERMS = 4
 _POINTS = 100
 
@@ -148,12 +151,14 @@ def store_skill_holdouts(findings: NightlyContext) -> None:
 
     A copy by time is kept as long as the signals of turns, so that the probability with which a
     skill was withheld from any of them is known. Nothing is stored for an agent without skills,
-    and nothing twice by a night that is repeated.
+    and nothing twice by a night that is repeated within an hour and decides the same.
     """
     facts, agent_id = findings.runtime.home.facts, findings.agent.id
     before = load_skill_holdouts(facts, agent_id)
     found = skill_holdouts_after_night(findings, before)
-    if before == found or (before is None and not found.shares and not found.only):
+    if before is None and not found.shares and not found.only:
+        return
+    if before and before.replaced(at=found.at) == found and found.at < before.at + REPEATED:
         return
     until = findings.at + timedelta(days=KEPT_DAYS)
     facts.commit(
