@@ -132,14 +132,22 @@ def test_numbers_that_make_no_sense_are_refused(program: Program, args: tuple[st
     assert args[0] in refused.err
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_a_sheet_that_cannot_be_used_is_explained(program: Program, language: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "told", "cure"),
+    [
+        ("en", "there is no price 'tax'", "correct it"),
+        ("ja", "there is no price 'tax'", "直してください"),
+    ],
+)
+def test_a_sheet_that_cannot_be_used_is_explained(
+    program: Program, language: str, told: str, cure: str
+) -> None:
     def broken() -> PriceSheet:
-        raise Invalid("the price sheet cannot be used: 'tax'", field="tax", cure="correct it")
+        raise Invalid(told, field="tax", cure="correct it")
 
     program.sheet = broken
     refused = program.run("--language", language, *ESTIMATE)
     assert (refused.code, refused.out) == (2, "")
-    assert refused.err == "opencrab: the price sheet cannot be used: 'tax'\n  → correct it\n"
+    assert refused.err == f"opencrab: {told}\n  → {cure}\n"
     program.sheet = None
     assert program.run("--language", language, *ESTIMATE).code == 2

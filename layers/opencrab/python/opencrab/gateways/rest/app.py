@@ -80,6 +80,7 @@ class RequestGate:
             return
         if scope["path"].startswith(_OF_CLIENTS):
             send = _in_form_of_clients(scope, send)
+        send = _in_language_of_client(scope, send)
         answering = _Answering(send)
         try:
             await self._pass(scope, receive, answering.send)
@@ -125,6 +126,18 @@ def _in_form_of_clients(scope: Scope, send: Send) -> Send:
 
         return a2a_problems(send).send
     return send
+
+
+def _in_language_of_client(scope: Scope, send: Send) -> Send:
+    """Return a `send` that translates errors, if the client asks for another language."""
+    wished = dict(scope["headers"]).get(b"accept-language", b"")
+    if b"ja" not in wished:
+        return send
+    from opencrab.gateways.rest.http.accept_language import language_of_http_request  # noqa: PLC0415
+    from opencrab.gateways.rest.http.problem_form import problems_in_language  # noqa: PLC0415
+
+    language = language_of_http_request(wished.decode("latin-1"))
+    return send if language is Language.EN else problems_in_language(send, language).send
 
 
 def _accepts_page(scope: Scope) -> bool:

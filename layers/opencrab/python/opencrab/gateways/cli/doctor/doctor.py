@@ -19,6 +19,7 @@ from opencrab.gateways.cli.doctor.server_checks import (
 from opencrab.gateways.cli.terminal.arguments import cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.language.error_texts import error_text_in
 
 OLDEST = (3, 11)
 HERE_SECONDS, AWAY_SECONDS, ASK_SECONDS = 8.0, 30.0, 45.0
@@ -177,7 +178,8 @@ def _finding(name: str, detail: str, cure: str, *, well: bool) -> Finding:
 
 
 def _draw(terminal: Terminal, finding: Finding) -> None:
-    name = terminal.words.term(finding.name)
-    terminal.line(f"{_MARKS[finding.verdict]} {name}: {finding.detail}")
-    if finding.cure:
-        terminal.line(f"  → {finding.cure}")
+    name, language = terminal.words.term(finding.name), terminal.options.language
+    detail, cure = error_text_in(language, finding.detail), error_text_in(language, finding.cure)
+    terminal.line(f"{_MARKS[finding.verdict]} {name}: {detail}")
+    if cure:
+        terminal.line(f"  → {cure}")

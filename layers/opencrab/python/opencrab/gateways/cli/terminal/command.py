@@ -281,7 +281,11 @@ def _exit_code_of_errors(terminal: Terminal) -> Iterator[None]:
 
 
 def print_cli_error(terminal: Terminal, error: OpenCrabError) -> None:
-    """Print an error with its field and what to do about it."""
-    named = terminal.options.json or not error.field or error.field in error.message
-    message = error.message if named else f"{error.message} ({error.field})"
-    terminal.print_error(error_json_for_scripts(error.code, message, error.cure, field=error.field))
+    """Print an error with its field and what to do about it, in the user's language."""
+    from opencrab.gateways.language.error_texts import error_text_in
+
+    language = terminal.options.language
+    message, cure = (error_text_in(language, text) for text in (error.message, error.cure or ""))
+    if not terminal.options.json and error.field and error.field not in error.message:
+        message = f"{message} ({error.field})"
+    terminal.print_error(error_json_for_scripts(error.code, message, cure, field=error.field))

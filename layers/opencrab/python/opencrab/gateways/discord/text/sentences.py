@@ -5,6 +5,7 @@ import re
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.value import Language
 from opencrab.gateways.discord.text.embeds import cut_discord_text, escape_discord_markdown
+from opencrab.gateways.language.error_texts import translate_error_text
 from opencrab.ports.texts import Texts
 
 CONTENT = 2_000
@@ -55,4 +56,5 @@ def _translate_error(error: OpenCrabError, language: Language) -> str:
         if found:
             return sentence[language].format(*found.groups())
     code = error.code if error.code in _CODES else "failed"
-    return f"{_CODES[code][language]}: {error.message}"
+    told = translate_error_text(language, error.message)
+    return told or f"{_CODES[code][language]}: {error.message}"

@@ -1,20 +1,25 @@
-"""Problem documents in the form of another protocol, for clients that do not read ours."""
+"""Problem documents in another form: that of another protocol, or another language."""
 
+import json
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from starlette.types import Message, Send
 
+from opencrab.domain.value import Language
+from opencrab.gateways.language.error_texts import error_text_in
 from opencrab.gateways.rest.http.problem import MEDIA_TYPE
 
+_TEXTS = ("title", "detail", "cure")
 _OWN = {b"content-type", b"content-length"}
 
 
 class ProblemForm(NamedTuple):
-    """The JSON of an error in another form, and headers that go with it."""
+    """The JSON of an error in another form, its media type, and headers that go with it."""
 
     body: bytes
     headers: Iterable[tuple[bytes, bytes]] = ()
+    media_type: bytes = b"application/json"
 
 
 class ProblemFormSender:
@@ -37,11 +42,11 @@ class ProblemFormSender:
         self._body += message.get("body", b"")
         if message.get("more_body", False):
             return
-        body, added = self._rewrite(self._body, int(self._start["status"]))
+        body, added, kind = self._rewrite(self._body, int(self._start["status"]))
         kept = [pair for pair in self._start["headers"] if pair[0] not in _OWN]
         headers = [
             *kept,
-            (b"content-type", b"application/json"),
+            (b"content-type", kind),
             (b"content-length", str(len(body)).encode()),
             *added,
         ]
@@ -53,3 +58,32 @@ def _is_problem(start: Message) -> bool:
     return (b"content-type", MEDIA_TYPE.encode()) in [
         (name, value.partition(b";")[0]) for name, value in start["headers"]
     ]
+
+
+def problems_in_language(send: Send, language: Language) -> ProblemFormSender:
+    """Return a wrapper of `send` that translates problem documents.
+
+    Content-Language names the language of those whose detail has a translation.
+    """
+
+    def rewrite(content: bytes, _status: int) -> ProblemForm:
+        problem = json.loads(content)
+        english = problem["detail"]
+        for told in (problem, *problem.get("errors", ())):
+            _translate_problem(told, language)
+        body = json.dumps(problem, ensure_ascii=False, separators=(",", ":")).encode()
+        named = [(b"content-language", language.encode())] if problem["detail"] != english else []
+        return ProblemForm(body, named, MEDIA_TYPE.encode())
+
+    return ProblemFormSender(send, rewrite)
+
+
+def _translate_problem(problem: dict[str, Any], language: Language) -> None:
+    """Translate what people read; of a validation error the part behind the field's name."""
+    for name in _TEXTS:
+        if name not in problem:
+            continue
+        text, field = str(problem[name]), f"{problem.get('field')}: "
+        named = name == "detail" and text.startswith(field)
+        said = error_text_in(language, text.removeprefix(field) if named else text)
+        problem[name] = field + said if named else said

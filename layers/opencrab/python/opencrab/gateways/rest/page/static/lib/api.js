@@ -3,17 +3,17 @@
 import { currentLanguage, hasText, text } from "./elements.js";
 import { parseEvents } from "./events.js";
 
-/** What happened: in another language than English its kind, which is translated, and the API's own words. */
-function said(status, body) {
+/** What happened; where the API has not said it in the page's language, its kind in that and the API's own words. */
+function said(status, body, language) {
   const told = body.detail ?? body.title ?? body.message ?? text("http_error", { status });
   const kind = `problem_${body.code}`;
-  return currentLanguage() === "en" || !hasText(kind) ? told : text(kind, { told });
+  return currentLanguage() === language || !hasText(kind) ? told : text(kind, { told });
 }
 
 /** An error as the API tells it: what happened, and what to do about it. */
 export class Problem extends Error {
-  constructor(status, body) {
-    super(said(status, body));
+  constructor(status, body, language = "en") {
+    super(said(status, body, language));
     this.status = status;
     this.code = body.code ?? "";
     this.cure = body.cure ?? "";
@@ -187,7 +187,8 @@ export class Api {
       ...options, method, headers, credentials: "omit", cache: "no-store", redirect: "error",
     });
     if (answer.ok) return answer;
-    const found = new Problem(answer.status, await answer.json().catch(() => ({})));
+    const language = answer.headers.get("Content-Language") ?? "en";
+    const found = new Problem(answer.status, await answer.json().catch(() => ({})), language);
     if (found.isOfKey) this.#onRefusedKey(found);
     throw found;
   }

@@ -1,0 +1,4 @@
+"""The language of people who meet an error, shared by all gateways.
+
+The terminal's own sentences live in `cli/language`, what agents say themselves in `engine/phrases`.
+"""

@@ -1,0 +1,160 @@
+"""What errors say in English, found in the source: each has a text in Japanese.
+
+`python -m tests.error_texts` prints those that have none, as JSON with the module of each.
+"""
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "layers" / "opencrab" / "python" / "opencrab"
+TABLE = PACKAGE / "gateways" / "language" / "error_texts.json"
+UNTRANSLATED = ("actions", "testing")
+"""Layers whose errors models or programmers read: they stay English."""
+
+PROBLEM = PACKAGE / "gateways" / "rest" / "http" / "problem.py"
+VALIDATION = PROBLEM.with_suffix(".json")
+"""What pydantic's errors are told as."""
+
+_TOLD_BY_STATUS = {"_TITLES", "_CURES", "detail", "cure"}
+"""What `PROBLEM` says of a status, by the names that it has there."""
+
+_ROOT_CLASS = "OpenCrabError"
+
+
+@cache
+def templates() -> dict[str, str]:
+    """Messages and cures that errors are made with, `{}` for each value, and a module of each."""
+    found = dict[str, str]()
+    for path, tree in _modules().items():
+        module = str(path.relative_to(PACKAGE))
+        if module.split("/", maxsplit=1)[0] not in UNTRANSLATED:
+            found |= {text: module for text in _told_in(tree) if text not in found}
+    for text in _texts_of_problems():
+        found.setdefault(text, str(PROBLEM.relative_to(PACKAGE)))
+    return {text: module for text, module in found.items() if _says_something(text)}
+
+
+def _told_in(tree: ast.Module) -> Iterator[str]:
+    """What the errors say that a module makes."""
+    assigned = _texts_by_name(tree)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        made = _name(node.func)
+        if made in error_classes():
+            yield from (text for given in _told(node) for text in _templates(given, assigned))
+        elif made == "ValueError":  # of a validator: the detail, and behind a colon the cure
+            for given in node.args[:1]:
+                for text in _templates(given, assigned):
+                    yield from text.split(": ", 1)
+
+
+@cache
+def literals() -> set[str]:
+    """All texts in the source, `{}` for each value, whatever they are used for."""
+    found = set(_texts_of_problems())
+    for tree in _modules().values():
+        for node in ast.walk(tree):
+            for text in _templates(node, {}) if isinstance(node, ast.expr) else ():
+                found |= {text, *text.split(": ", 1)}
+    return found
+
+
+def _texts_of_problems() -> Iterator[str]:
+    """What no error's raiser says: titles, unexpected errors, and those of validation."""
+    for name, values in _texts_by_name(_modules()[PROBLEM]).items():
+        for value in values if name in _TOLD_BY_STATUS else ():
+            given = value.values if isinstance(value, ast.Dict) else [value]
+            yield from (text for each in given for text in _templates(each, {}))
+    for texts in json.loads(VALIDATION.read_text("utf-8")).values():
+        yield from (re.sub(r"{\w+}", "{}", text) for text in texts.values())
+
+
+def _says_something(text: str) -> bool:
+    return any(letter.isalpha() for letter in text.replace("{}", ""))
+
+
+@cache
+def error_classes() -> frozenset[str]:
+    """Names of the classes that derive from OpenCrabError."""
+    bases = {
+        node.name: {_name(base) for base in node.bases}
+        for tree in _modules().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    found = {_ROOT_CLASS}
+    while more := {name for name, of in bases.items() if of & found} - found:
+        found |= more
+    return frozenset(found)
+
+
+@cache
+def _modules() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def _told(call: ast.Call) -> Iterator[ast.expr]:
+    """What the caller says: the message, and the cure."""
+    yield from (each for each in call.args[:1] if not isinstance(each, ast.Starred))
+    yield from (each.value for each in call.keywords if each.arg == "cure")
+
+
+def _texts_by_name(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """What is assigned to names anywhere in a module."""
+    found = dict[str, list[ast.expr]]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(node.value)
+    return found
+
+
+def _templates(given: ast.expr, texts: dict[str, list[ast.expr]]) -> list[str]:
+    """All that an expression may be; none if the source does not say."""
+    several = list[ast.expr]()
+    match given:
+        case ast.Constant(value=str(text)) if text:
+            return [text]
+        case ast.JoinedStr(values=values):
+            return ["".join(_piece(part) for part in values)]
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            ends = _templates(right, texts) or ["{}"]
+            return [a + b for a in _templates(left, texts) or ["{}"] for b in ends]
+        case ast.IfExp(body=body, orelse=orelse):
+            several = [body, orelse]
+        case ast.BoolOp(values=values):
+            several = values
+        case ast.Name(id=name):  # no further: a name of a name says nothing
+            several, texts = texts.get(name, []), {}
+    return [text for each in several for text in _templates(each, texts)]
+
+
+def _piece(part: ast.expr) -> str:
+    if isinstance(part, ast.Constant):
+        return str(part.value)
+    return "{}"
+
+
+def _name(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _print_missing() -> None:
+    known = json.loads(TABLE.read_text("utf-8"))
+    missing = {text: module for text, module in templates().items() if text not in known}
+    sys.stdout.write(f"{json.dumps(missing, indent=1, ensure_ascii=False)}\n")
+
+
+if __name__ == "__main__":
+    _print_missing()

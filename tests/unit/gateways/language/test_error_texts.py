@@ -1,0 +1,65 @@
+"""Error texts: what errors say in English, as people read it who chose another language."""
+
+import string
+from operator import add
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opencrab.domain.value import Language
+from opencrab.gateways.language.error_texts import error_text_in, translate_error_text
+from tests import error_texts
+from tests.soak import examples
+
+VALUES = st.text(st.characters(codec="utf-8", exclude_characters="{}"), min_size=1, max_size=30)
+
+
+def test_a_text_is_found_with_its_values_whatever_they_are() -> None:
+    english = "this needs a key with scope 'owner'; yours has 'chat'"
+    told = error_text_in(Language.JA, english)
+    assert told != english
+    assert "'owner'" in told
+    assert "'chat'" in told
+
+
+def test_english_stays_as_it_is() -> None:
+    assert error_text_in(Language.EN, "add it") == "add it"
+    assert translate_error_text(Language.EN, "add it") is None
+
+
+@pytest.mark.parametrize("text", ["", "蟹", "nobody ever wrote this", "{}", "{0} {}", "'\ud800"])
+def test_what_nobody_translated_stays_as_it_is(text: str) -> None:
+    assert error_text_in(Language.JA, text) == text
+    assert translate_error_text(Language.JA, text) is None
+
+
+def test_an_explanation_at_the_end_is_translated_too() -> None:
+    inner = "there is no agent 'xyz'"
+    template = next(
+        text for text in error_texts.templates() if text.endswith(": {}") and text.count("{}") == 1
+    )
+    told = error_text_in(Language.JA, _filled(template, [inner]))
+    assert told.endswith(error_text_in(Language.JA, inner))
+    assert not told.endswith(inner)
+
+
+@settings(max_examples=examples(100))
+@given(st.data())
+def test_every_value_of_a_text_is_in_its_translation(data: st.DataObject) -> None:
+    template = data.draw(st.sampled_from(sorted(error_texts.templates())))
+    values = [data.draw(VALUES) for _ in range(template.count("{}"))]
+    told = error_text_in(Language.JA, _filled(template, values))
+    for value in values:
+        assert value in told or error_text_in(Language.JA, value) in told
+
+
+@settings(max_examples=examples(100))
+@given(st.text(string.printable + "エラー'{}:", max_size=200))
+def test_any_text_is_told(text: str) -> None:
+    assert isinstance(error_text_in(Language.JA, text), str)
+
+
+def _filled(template: str, values: list[str]) -> str:
+    first, *others = template.split("{}")
+    return first + "".join(map(add, values, others))
