@@ -124,7 +124,7 @@ def test_an_unknown_agent_is_told_in_the_language_of_the_page(
     unknown = "00000000000000000000000000"
     told = (
         (english, "no such agent", "there is no"),
-        (japanese, "いません", "見つかりません(there is no"),
+        (japanese, "いません", f"セッション '{unknown}' はありません"),
     )
     for window, words, error in told:
         installation.sign_in(window, at=f"/agents/{unknown}/memory")
