@@ -44,6 +44,21 @@ def test_an_explanation_at_the_end_is_translated_too() -> None:
     assert not told.endswith(inner)
 
 
+@pytest.mark.parametrize("place", ["name", "/etc/蟹.toml", "a.b: c"])
+def test_a_place_before_a_text_stays(place: str) -> None:
+    told = error_text_in(Language.JA, f"{place}: add it")
+    assert told == f"{place}: {error_text_in(Language.JA, 'add it')}"
+
+
+@pytest.mark.parametrize("text", ["a: " * 50_000, ": " * 50_000, "x" * 500_000])
+def test_a_long_text_of_any_form_is_told(text: str) -> None:
+    assert error_text_in(Language.JA, text) == text
+
+
+def test_a_sentence_before_a_text_is_no_place() -> None:
+    assert error_text_in(Language.JA, "nobody knows: add it") == "nobody knows: add it"
+
+
 @settings(max_examples=examples(100))
 @given(st.data())
 def test_every_value_of_a_text_is_in_its_translation(data: st.DataObject) -> None:

@@ -52,8 +52,11 @@ def run_local_server(options: "UpOptions") -> int:
     try:
         return _up(options)
     except OpenCrabError as error:
-        cure = f"\n  {error.cure}" if error.cure else ""
-        sys.stderr.write(f"opencrab: {error.message}{cure}\n")
+        from opencrab.gateways.language.error_texts import error_text_in
+
+        language = options.places.language
+        cure = f"\n  {error_text_in(language, error.cure)}" if error.cure else ""
+        sys.stderr.write(f"opencrab: {error_text_in(language, error.message)}{cure}\n")
         return 1
 
 

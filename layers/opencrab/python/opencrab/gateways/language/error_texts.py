@@ -14,30 +14,39 @@ from opencrab.ports.texts import Texts
 
 _ENGLISH = "en"
 _HOLE = "{}"
+_DEEPEST = 3
+"""Texts within texts that are translated: values may have any number of colons."""
 _EXPLAINING = ": "
-"""What stands before a value that is an error's text itself."""
+"""What stands between a place or a reason's consequence and an error's text itself."""
 
 
 def error_text_in(language: str, text: str) -> str:
-    """Return the text of an error in a language; as it is if nobody translated it.
-
-    A value at its end that is an error's text itself, as in `no answer: it is frozen`, is
-    translated too.
-    """
-    return (translate_error_text(language, text) or text) if text else text
+    """Return the text of an error in a language; as it is if nobody translated it."""
+    return translate_error_text(language, text) or text
 
 
 def translate_error_text(language: str, text: str) -> str | None:
-    """Return the text of an error in another language than English, None if there is none."""
-    if language == _ENGLISH:
-        return None
+    """Return the text of an error in another language than English, None if there is none.
+
+    What stands behind a place, as in `name: is missing`, or at the end of another text, as in
+    `no answer: it is frozen`, is translated as a text of its own.
+    """
+    return None if language == _ENGLISH else _translate(language, text, _DEEPEST)
+
+
+def _translate(language: str, text: str, depth: int) -> str | None:
     exact, templates = _load_templates(language)
     if text in exact:
         return exact[text]
+    place, colon, told = text.partition(_EXPLAINING)
+    if depth and colon and " " not in place:  # a field, a file, a line of it
+        translated = _translate(language, told, depth - 1)
+        if translated is not None:
+            return f"{place}{_EXPLAINING}{translated}"
     for template in templates:
         if (values := template.match(text)) is not None:
-            if template.pieces[-1] == "" and template.pieces[-2].endswith(_EXPLAINING):
-                values[-1] = error_text_in(language, values[-1])
+            if depth and template.pieces[-1] == "" and template.pieces[-2].endswith(_EXPLAINING):
+                values[-1] = _translate(language, values[-1], depth - 1) or values[-1]
             return template.translated.format(*values)
     return None
 

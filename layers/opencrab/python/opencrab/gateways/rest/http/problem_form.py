@@ -10,7 +10,9 @@ from opencrab.domain.value import Language
 from opencrab.gateways.language.error_texts import error_text_in
 from opencrab.gateways.rest.http.problem import MEDIA_TYPE
 
-_TEXTS = ("title", "detail", "cure")
+_TEXTS = frozenset({"title", "detail", "cure"})
+"""What people read of a problem."""
+
 _OWN = {b"content-type", b"content-length"}
 
 
@@ -79,11 +81,5 @@ def problems_in_language(send: Send, language: Language) -> ProblemFormSender:
 
 
 def _translate_problem(problem: dict[str, Any], language: Language) -> None:
-    """Translate what people read; of a validation error the part behind the field's name."""
-    for name in _TEXTS:
-        if name not in problem:
-            continue
-        text, field = str(problem[name]), f"{problem.get('field')}: "
-        named = name == "detail" and text.startswith(field)
-        said = error_text_in(language, text.removeprefix(field) if named else text)
-        problem[name] = field + said if named else said
+    for name in _TEXTS & problem.keys():
+        problem[name] = error_text_in(language, str(problem[name]))
