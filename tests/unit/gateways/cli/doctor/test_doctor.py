@@ -52,7 +52,7 @@ def test_all_is_well(program: Program) -> None:
         "✓ server: http://127.0.0.1:8080 (OpenCrab 0.2.0)",
         "✓ key: accepted",
         "✓ model: openai:gpt fast",
-        "· setup: gateway.discord is off: DISCORD_TOKEN is not set",
+        "· setup: off until their variables are set: gateway.discord (DISCORD_TOKEN)",
         "✓ agents: 1: Ada",
     ]
     assert shown.out.startswith("✓ python: 3.")
@@ -65,8 +65,27 @@ def test_all_is_well_in_japanese(program: Program) -> None:
         "✓ サーバー: http://127.0.0.1:8080(OpenCrab 0.2.0)",
         "✓ API キー: 有効です",
         "✓ モデル: openai:gpt fast",
-        "· 設定: gateway.discord は無効です(DISCORD_TOKEN が未設定)",
+        "· 設定: 変数を設定すると有効になります: gateway.discord (DISCORD_TOKEN)",
         "✓ エージェント: 1 体: Ada",
+    ]
+
+
+def test_what_comes_switched_off_takes_one_line_and_ones_own_settings_one_each(
+    program: Program, server: Server
+) -> None:
+    missing = [
+        {"part": part, "variable": variable}
+        for part, variable in (
+            ("actions.values.desk", "DESK"),
+            ("gateway.line", "LINE_CHANNEL_SECRET"),
+            ("llm.providers.groq", "GROQ_API_KEY"),
+        )
+    ]
+    server.on("GET /setup", ok({"model": {"default": "openai:gpt"}, "missing": missing}))
+    assert [line for line in program.run("doctor").out.splitlines() if "setup:" in line] == [
+        "· setup: actions.values.desk is off: DESK is not set",
+        "· setup: off until their variables are set: gateway.line (LINE_CHANNEL_SECRET), "
+        "llm.providers.groq (GROQ_API_KEY)",
     ]
 
 

@@ -3,7 +3,7 @@
 A home of any kind can be shown; what a server leaves out is left out here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -17,6 +17,9 @@ from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 LARGEST_SKEW_SECONDS = 60
 LATEST_BEAT_SECONDS = 300
 """A heartbeat comes every minute; one that fails is tried again within a few."""
+
+_OPTIONAL = ("gateway.", "llm.providers.", "telemetry.", "web.")
+"""How settings begin that come with OpenCrab, and are off until somebody sets their variable."""
 
 _LOCAL = "sqlite"
 _BUDGETS = ("turn_usd", "agent_day_usd", "installation_day_usd")
@@ -53,9 +56,7 @@ def check_setup_by_doctor(
     yield from _of_heartbeat(words, setup.get("heartbeat"), now)
     yield from _of_backups(words, _table(setup, "backups"))
     yield from _of_settings_file(words, _table(setup, "settings_file"))
-    for part in setup.get("missing") or ():
-        detail = words("setup_missing", part=part.get("part"), variable=part.get("variable"))
-        yield Finding("setup", CheckVerdict.NOTE, detail)
+    yield from _of_missing(words, setup.get("missing") or ())
 
 
 def check_clock_by_doctor(
@@ -83,6 +84,21 @@ def server_time_for_doctor(text: object) -> datetime | None:
             continue
         return found if found.tzinfo else found.replace(tzinfo=UTC)
     return None
+
+
+def _of_missing(words: SentenceCatalog, missing: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Name what is off for want of a variable: what everybody may leave off in one line."""
+    optional = list[str]()
+    for each in missing:
+        part, variable = str(each.get("part")), str(each.get("variable"))
+        if part.startswith(_OPTIONAL):
+            optional.append(f"{part} ({variable})")
+        else:
+            detail = words("setup_missing", part=part, variable=variable)
+            yield Finding("setup", CheckVerdict.NOTE, detail)
+    if optional:
+        detail = words("setup_optional", parts=", ".join(optional))
+        yield Finding("setup", CheckVerdict.NOTE, detail)
 
 
 def _of_model(words: SentenceCatalog, model: Mapping[str, Any], home: Mapping[str, Any]) -> Finding:
