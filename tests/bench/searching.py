@@ -1,6 +1,7 @@
 """What a search costs: the whole of `find`, taking in, size and import, at two sizes of an index.
 
-Real conversations where they are at hand (OPENCRAB_MEMORY_EVAL), else made-up ones.
+Made-up lines, the same everywhere: of 28 words in all, so each word is in a fifth of them. And real
+conversations where they are at hand (OPENCRAB_MEMORY_EVAL).
 """
 
 import gzip
@@ -18,12 +19,15 @@ from opencrab.adapters.sqlite_search.index import Index
 from opencrab.domain.memory.search_row import SearchRow
 from opencrab.ports.memory.search import SearchQuery
 from tests.bench.memory_system import Doc, batches_of, rows_of
+from tests.bench.rows import Row
 from tests.bench.world import ROOT
 
 SIZES = (10_000, 100_000)
 QUERIES = 200
+_LIMITS = (15, 40)
 
 _EVALUATION = Path(os.environ.get("OPENCRAB_MEMORY_EVAL", ROOT.parent / "shared" / "memory-eval"))
+_PUBLIC = _EVALUATION / "data" / "public"
 _WORDS = (
     *[
         "温泉",
@@ -70,12 +74,45 @@ class Figures:
     bytes_a_row: float
 
 
-def figures(directory: Path, size: int) -> Figures:
+def rows(directory: Path) -> list[Row]:
+    """Figures of the index that an agent searches its past with."""
+    made_up = [figures(directory, size, made_up=True) for size in SIZES]
+    found = [*_searches("made-up lines of 28 words", made_up)]
+    measured = made_up
+    if at_hand():
+        measured = [figures(directory, size, made_up=False) for size in SIZES]
+        found += _searches("lines of conversations", measured)
+    many = measured[-1]
+    return [
+        *found,
+        Row("taking in 10,000 lines", 10_000 / many.rows_a_second, "s", 1),
+        Row("a line in the file, text and all", many.bytes_a_row, "bytes", 320),
+        Row("importing the index beside the domain", import_ms(), "ms", 50),
+    ]
+
+
+def _searches(lines: str, found: list[Figures]) -> list[Row]:
+    return [
+        row
+        for size, limit, one in zip(SIZES, _LIMITS, found, strict=True)
+        for row in (
+            Row(f"a search among {size:,} {lines}", one.median_ms, "ms", None),
+            Row("the same, 95 of 100 take at most", one.p95_ms, "ms", limit),
+        )
+    ]
+
+
+def at_hand() -> bool:
+    """Whether there are real conversations."""
+    return _PUBLIC.is_dir()
+
+
+def figures(directory: Path, size: int, *, made_up: bool) -> Figures:
     """Make an index of so many rows in a file, then ask it whole questions."""
-    docs, questions = conversations(size)
+    docs, questions = _made_up(size) if made_up else conversations(size)
     rows = list(rows_of(docs).values())
     now = max(row.at for row in rows)
-    path = directory / f"index-{size}"
+    path = directory / f"index-{size}-{made_up}"
     index = Index("agent", path)
     taken = _taken_s(index, rows)
     index.find(SearchQuery(questions[0]), now)
@@ -113,14 +150,13 @@ def _found_ms(index: Index, query: SearchQuery, last: SearchRow) -> float:
 
 def conversations(size: int) -> tuple[list[Doc], list[str]]:
     """Documents and questions: real ones where they are at hand."""
-    data = _EVALUATION / "data" / "public"
-    if not data.is_dir():
+    if not at_hand():
         return _made_up(size)
-    with gzip.open(data / "background_ja.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(_PUBLIC / "background_ja.jsonl.gz", "rt", encoding="utf-8") as lines:
         docs = [json.loads(line) for line in islice(lines, size)]
     questions = list[str]()
     for name in ("asdc_scud_ja", "locomo_en"):
-        with (data / name / "queries.jsonl").open(encoding="utf-8") as lines:
+        with (_PUBLIC / name / "queries.jsonl").open(encoding="utf-8") as lines:
             questions += [json.loads(line)["text"] for line in islice(lines, QUERIES // 2)]
     return docs, questions
 

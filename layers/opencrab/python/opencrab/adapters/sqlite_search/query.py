@@ -6,7 +6,7 @@ statement that answers rows carries the same conditions.
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,7 +28,9 @@ from opencrab.adapters.sqlite_search.schema import (
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.text.query import ParsedQuery, parse_query_text, speakers_named_in_text
 from opencrab.domain.text.ranking import (
+    BY_WORDS,
     LENT,
+    MOST_HITS,
     RankedRow,
     RankingCandidate,
     least_neighbour_text_score,
@@ -82,6 +84,15 @@ class _Around:
     previous: int | None
 
 
+@dataclass(frozen=True)
+class _Found:
+    """Scores of hits, why some of them are hits, and rows that the question only names."""
+
+    hits: dict[int, float]
+    why: dict[int, tuple[str, ...]]
+    named: AbstractSet[int]
+
+
 def find_sqlite_search_rows(
     connection: sqlite3.Connection,
     names: IndexStringTable,
@@ -107,7 +118,7 @@ def find_sqlite_search_rows(
         dict[int, tuple[str, ...]](),
     )
     if asked.times:
-        hits |= best_sqlite_search_hits(connection, asked.terms, limits.at_times(asked.times))
+        hits |= _dated_hits(connection, asked, hits, limits.at_times(asked.times))
     if sense is not None:
         hits, why = sense(connection, hits, limits)
     least = least_neighbour_text_score(hits.values(), asked, limit=query.limit)
@@ -118,13 +129,26 @@ def find_sqlite_search_rows(
     places = _near(hits, around, least)
     only_named = _named_rows(connection, names, asked, limits, query.limit) - places.keys()
     places.update((number, []) for number in only_named)
-    listed = _candidates(connection, names, hits, places, limits)
-    candidates = (
-        each._replace(why=why.get(int(each.key), each.why), is_named=each.key in only_named)
-        for each in listed
-    )
+    found = _Found(hits, why, only_named)
+    candidates = _candidates(connection, names, found, places, limits)
     best = rank_text_search_candidates(candidates, asked, now=now, limit=query.limit)
     return _fetch_with_neighbours(connection, names, best, limits)
+
+
+def _dated_hits(
+    connection: sqlite3.Connection, asked: ParsedQuery, hits: dict[int, float], dated: Conditions
+) -> dict[int, float]:
+    """Return the best hits of the times that a question names, unless they are among `hits`."""
+    if len(hits) < MOST_HITS:  # all rows with these words
+        return {}
+    found = connection.execute(
+        f"SELECT count(*) FROM row WHERE {dated.matching_sql} AND row.id IN"  # noqa: S608 - values are parameters
+        " (SELECT value FROM json_each(:numbers))",
+        {**dated.values, "numbers": json.dumps(list(hits))},
+    )
+    if found.fetchone()[0] == len(hits):
+        return {}
+    return best_sqlite_search_hits(connection, asked.terms, dated)
 
 
 def _visible_speakers(
@@ -201,39 +225,42 @@ def _near(hits: dict[int, float], around: dict[int, _Around], least: float) -> _
 def _candidates(
     connection: sqlite3.Connection,
     names: IndexStringTable,
-    hits: dict[int, float],
+    found: _Found,
     places: _Places,
     limits: Conditions,
-) -> Iterator[RankingCandidate]:
-    """Yield ranking candidates, with places whose distances are right between neighbours.
+) -> list[RankingCandidate]:
+    """Return ranking candidates, with places whose distances are right between neighbours.
 
     Rows that may not be hits only count as places, so that those after them do not move nearer.
     """
-    found = connection.execute(
+    rows = connection.execute(
         f"SELECT {_MATTERING}, {limits.matching_sql} FROM row"  # noqa: S608 - values are parameters
         " WHERE row.id IN (SELECT value FROM json_each(:numbers))"
         " ORDER BY row.session, row.sequence, row.kind, row.ref",
         {**limits.values, "numbers": json.dumps(list(places))},
     )
-    placed, last = dict[int, int](), 0
-    for number, session, sequence, kind, speaker, flags, at, importance, ref, allowed in found:
-        known = (placed[one] + apart for one, apart in places[number] if one in placed)
-        placed[number] = last = next(known, last + _APART)
-        if not allowed:
-            continue
-        with translate_sqlite_search_decoding_errors():
+    candidates, placed, last = list[RankingCandidate](), dict[int, int](), 0
+    with translate_sqlite_search_decoding_errors():
+        for number, session, sequence, kind, speaker, flags, at, importance, ref, allowed in rows:
+            known = (placed[one] + apart for one, apart in places[number] if one in placed)
+            placed[number] = last = next(known, last + _APART)
+            if not allowed:
+                continue
             candidate = RankingCandidate(
                 number,
                 names.text(session),
                 last,
                 names.text(speaker),
                 time_of_search_row(at),
-                hits.get(number, 0.0),
+                found.hits.get(number, 0.0),
                 USUAL_IMPORTANCE if importance is None else float(importance),
                 kind == SPEECH and ref is None and sequence > 0,
                 bool(flags & TIMED),
+                found.why.get(number, BY_WORDS),
+                number in found.named,
             )
-        yield candidate
+            candidates.append(candidate)
+    return candidates
 
 
 def _fetch_with_neighbours(

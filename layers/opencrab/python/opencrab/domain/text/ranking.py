@@ -29,6 +29,9 @@ _HALF_LIFE_DAYS = 30.0
 _LEAST, _SPREAD = 0.8, 0.4
 
 
+BY_WORDS = ("words",)
+
+
 class RankingCandidate(NamedTuple):
     """The fields of a row that ranking needs.
 
@@ -47,7 +50,7 @@ class RankingCandidate(NamedTuple):
     importance: float = 0.5
     spoken: bool = True
     timed: bool = False
-    why: tuple[str, ...] = ("words",)
+    why: tuple[str, ...] = BY_WORDS
     is_named: bool = False
 
 
