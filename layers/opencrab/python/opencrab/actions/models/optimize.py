@@ -27,6 +27,7 @@ from opencrab.domain.learning.change import (
     are_mixes_alike,
     describe_mix,
     end_adjustment,
+    mix_adjustments,
     mix_of,
     with_told_mix,
 )
@@ -46,7 +47,6 @@ from opencrab.domain.learning.model_selection import (
     mix_of_bandit,
     open_bandit_choices,
 )
-from opencrab.domain.learning.regression_watch import mix_adjustments
 from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.turn.action import ActionResult, Effect

@@ -144,17 +144,6 @@ def bandit_mixes(
     }
 
 
-def is_learned_quality_below(before: Estimate, now: Estimate) -> bool:
-    """Check whether quality after a change is significantly below the quality before it.
-
-    The intervals are combined as in `domain.statistics.confidence.estimate_difference`.
-    """
-    if now.n < LEAST_JUDGED:
-        return False
-    room = sqrt((before.mean - before.low) ** 2 + (now.high - now.mean) ** 2)
-    return before.mean - now.mean > room
-
-
 class _Table:
     """The data of one subject's arms: draws of their qualities, costs, and latencies."""
 

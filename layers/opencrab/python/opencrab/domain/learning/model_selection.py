@@ -7,7 +7,6 @@ among the arms.
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
@@ -23,15 +22,11 @@ from opencrab.domain.learning.change import (
     describe_mix,
     heaviest_learned_alias,
     is_learning_pinned,
+    mix_adjustments,
     mix_of,
+    mix_subject,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
-from opencrab.domain.learning.regression_watch import (
-    continued_baseline,
-    mix_adjustments,
-    mix_subject,
-    regression_baseline,
-)
 from opencrab.domain.learning.reward_model import (
     NO_REWARDS,
     RewardPosterior,
@@ -228,7 +223,15 @@ def mix_adjustment(
         subject=name,
         before=describe_mix(mix_of(ground.mind, name)),
         after=describe_mix(mix_of_bandit(name, mixed)),
-        evidence=_evidence(ground, name, mixed, now if state is AdjustmentState.APPLIED else None),
+        evidence={
+            "models": {alias: ground.choices[alias].name for alias in mixed.weights},
+            "quality": mixed.quality.model_dump(mode="json"),
+            "cost_micro_usd": round(mixed.cost_micro_usd, 3),
+            "latency_ms": mixed.latency_ms,
+            "current": bandit_current_alias(ground, name),
+            "turns_a_day": round(_model_turns_a_day(ground, name), 2),
+            "day_micro_usd": ground.day_micro_usd,
+        },
         reason=mixed.reason,
         by=by,
         state=state,
@@ -359,35 +362,6 @@ def _tokens(ground: SelectionInput, name: str) -> Usage | None:
     if not turns or not read:
         return None
     return Usage(input_tokens=round(read / turns), output_tokens=round(written / turns))
-
-
-def _evidence(
-    ground: SelectionInput, name: str, mixed: BanditMix, now: datetime | None
-) -> dict[str, Any]:
-    """Build the evidence of a split; a watch that began earlier is carried on from there."""
-    models = {alias: ground.choices[alias].name for alias in mixed.weights}
-    on = (
-        {}
-        if now is None
-        else continued_baseline(ground.earlier, name, describe_mix(mix_of_bandit(name, mixed)), now)
-    )
-    then, before = (
-        {model: on[key][model] for model in models.values() if model in on.get(key, {})}
-        for key in ("then", "before")
-    )
-    return {
-        **({key: on[key] for key in ("from", "until")} | {"kept": then} if on else {}),
-        "models": models,
-        "quality": mixed.quality.model_dump(mode="json"),
-        "cost_micro_usd": round(mixed.cost_micro_usd, 3),
-        "latency_ms": mixed.latency_ms,
-        "current": bandit_current_alias(ground, name),
-        "turns_a_day": round(_model_turns_a_day(ground, name), 2),
-        "day_micro_usd": ground.day_micro_usd,
-        "then": regression_baseline(ground.evidence, name, models.values()) | then,
-        "before": {model: _model_evidence(ground, name, model).as_dict for model in models.values()}
-        | before,
-    }
 
 
 def _use(name: str) -> Use:

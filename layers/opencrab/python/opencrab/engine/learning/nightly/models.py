@@ -1,7 +1,6 @@
-"""Nightly decisions on models: new traffic splits, and regressions of those in force."""
+"""Nightly decisions on models: new traffic splits."""
 
 from collections.abc import Collection, Mapping
-from datetime import UTC
 from math import ceil, hypot
 from typing import Any
 
@@ -9,13 +8,13 @@ from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.bandit import SURE, BanditMix, BanditSubject
 from opencrab.domain.learning.change import (
-    Adjustment,
     AdjustmentState,
     are_mixes_alike,
     describe_mix,
-    heaviest_learned_alias,
     is_learning_pinned,
+    mix_adjustments,
     mix_of,
+    mix_subject,
     with_told_mix,
 )
 from opencrab.domain.learning.model_selection import (
@@ -32,14 +31,6 @@ from opencrab.domain.learning.model_selection import (
     mix_of_bandit,
     open_bandit_choices,
 )
-from opencrab.domain.learning.regression_watch import (
-    WATCHED,
-    is_watched_mix,
-    mix_adjustments,
-    mix_subject,
-    models_with_regression,
-    start_regression_watch_after,
-)
 from opencrab.domain.learning.review_period import ReviewSpan, Standstill
 from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.models.optimization import LearningMode
@@ -54,58 +45,12 @@ _EVERYDAY = 0.75
 _BY_NIGHT = tuple(f"{span.value}-" for span in ReviewSpan)
 
 
-def find_model_regressions(findings: EvidenceSnapshot) -> tuple[Adjustment, ...]:
-    """Return traffic splits in force whose models fell below the quality they were chosen for.
-
-    Only whole days after that of the change count, since earlier turns did not use the split. Each
-    result lists the models that `fell`.
-    """
-    watching = (
-        each
-        for each in findings.recent
-        if is_watched_mix(each)
-        and "until" in each.evidence
-        and each.at >= findings.at - WATCHED
-        and not is_learning_pinned(findings.mind, mix_subject(each.subject))
-    )
-    fell = ((each, models_with_regression(each, findings.evidence)) for each in watching)
-    return tuple(
-        each.replaced(evidence={**each.evidence, "fell": list(models)})
-        for each, models in fell
-        if models
-    )
-
-
-def learning_subjects_rolled_back(findings: EvidenceSnapshot) -> frozenset[str]:
-    """Return subjects that this run rolled back to another best model; a run skips these."""
-    return frozenset(
-        each.subject
-        for each in findings.recent
-        if each.state is AdjustmentState.ROLLED_BACK
-        and each.ended_by == findings.period
-        and heaviest_learned_alias(each.before) != heaviest_learned_alias(each.after)
-    )
-
-
-def update_regression_watches(findings: EvidenceSnapshot) -> dict[str, Adjustment]:
-    """Return the splits in force, by id, whose baseline at the end of their first day is new."""
-    found = dict[str, Adjustment]()
-    for each in findings.recent:
-        day = each.at.astimezone(UTC).date()
-        evidence = findings.aggregated.until(day) if is_watched_mix(each) else None
-        if evidence is not None:
-            counted = start_regression_watch_after(each, evidence, day.isoformat())
-            if counted != each:
-                found[each.id] = counted
-    return found
-
-
 def learned_mixes(
-    findings: EvidenceSnapshot, skipped: frozenset[str] = frozenset()
+    findings: EvidenceSnapshot,
 ) -> tuple[tuple[LearningChange, ...], tuple[Standstill, ...]]:
     """Return new traffic splits, and the reason for each subject that stays the same.
 
-    Nothing is decided for a frozen agent, if the owner switched it off, or for `skipped` subjects.
+    Nothing is decided for a frozen agent, or if the owner switched it off.
     """
     if findings.frozen:
         return (), (Standstill(subject="models", reason="frozen"),)
@@ -114,9 +59,9 @@ def learned_mixes(
         return (), (Standstill(subject="models", reason="off"),)
     ground, seed = findings.selection_input(), f"{findings.agent.id}/{findings.period}"
     if findings.extra_micro_usd is None or aim.leave is not LearningMode.APPLY:
-        follows = learn_model_choices(ground, aim, findings.at, seed=seed, skipped=skipped)
+        follows = learn_model_choices(ground, aim, findings.at, seed=seed)
     else:
-        follows = _learn_unasked(findings, ground, seed, skipped)
+        follows = _learn_unasked(findings, ground, seed)
     changes, still = [], dict(follows.still)
     for name, mixed in follows.found.items():
         if aim.leave is LearningMode.RECOMMEND and _is_proposed(ground, name, mixed):
@@ -127,9 +72,7 @@ def learned_mixes(
     return tuple(changes), tuple(told)
 
 
-def _learn_unasked(
-    findings: EvidenceSnapshot, ground: SelectionInput, seed: str, skipped: frozenset[str]
-) -> ModelMixes:
+def _learn_unasked(findings: EvidenceSnapshot, ground: SelectionInput, seed: str) -> ModelMixes:
     """Choose splits where nobody chose how models are learned, at little more than the usual cost.
 
     Everyday work comes first. In other work only a model is tried of which everyday work has shown
@@ -143,7 +86,7 @@ def _learn_unasked(
     hidden = {name for name in arms if not usual[name]}
     everyday = {name for name in arms if Use(name.partition("/")[0]) in LOW_STAKES} - hidden
     others = {name: _probably_better(ground, name, usual[name]) for name in arms.keys() - everyday}
-    extra, skips = findings.extra_micro_usd or 0, arms.keys() | skipped
+    extra, skips = findings.extra_micro_usd or 0, arms.keys()
     found, still = dict[str, BanditMix](), dict.fromkeys(hidden, "usual_not_selectable")
     plans = [(everyday, _may_replace(ground, everyday, usual), extra * _EVERYDAY)]
     rest = {name: choices for name, choices in others.items() if len(choices) > 1} if others else {}
@@ -153,7 +96,7 @@ def _learn_unasked(
         cost = sum(_usual_cost(arms[name], usual[name]) for name in names)
         within = _with_budget(ground.replaced(choices=choices), arms, names, cost + more)
         follows = learn_model_choices(
-            within, findings.aim, findings.at, seed=seed, skipped=(skips - names) | skipped
+            within, findings.aim, findings.at, seed=seed, skipped=skips - names
         )
         found |= follows.found
         still = {**{n: why for n, why in follows.still.items() if n not in skips - names}, **still}

@@ -14,7 +14,7 @@ from functools import partial
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
-from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, end_adjustment
+from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.evidence import RECALLED_DAYS
 from opencrab.domain.learning.model_selection import day_budget_of_bandit
 from opencrab.domain.learning.review_period import (
@@ -38,7 +38,6 @@ from opencrab.engine.learning.changes import (
     LearningChange,
     learned_mind,
     recent_adjustments,
-    roll_back_mix,
     store_adjustment,
 )
 from opencrab.engine.learning.measures import ready_candidate_models, text_times_of_skills
@@ -46,12 +45,7 @@ from opencrab.engine.learning.nightly.experiences import (
     experience_proposals,
     nightly_experience_search_hits,
 )
-from opencrab.engine.learning.nightly.models import (
-    find_model_regressions,
-    learned_mixes,
-    learning_subjects_rolled_back,
-    update_regression_watches,
-)
+from opencrab.engine.learning.nightly.models import learned_mixes
 from opencrab.engine.learning.nightly.schedule import current_review_period, parse_review_message
 from opencrab.engine.learning.nightly.skills import (
     decide_skill_trials_nightly,
@@ -65,7 +59,7 @@ from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Pace
 from opencrab.ports.agents import Agents
-from opencrab.ports.documents import Documents
+from opencrab.ports.documents import Documents, retry_after_changes
 from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 log = logging.getLogger(__name__)
@@ -76,7 +70,6 @@ SECONDS = 30.0
 RECENT = timedelta(days=62)
 """Age of the oldest adjustments that are read: 30 days as a proposal, 30 days of cooldown."""
 
-_TRIES = 3
 _LATER_SECONDS = 5
 
 
@@ -130,12 +123,9 @@ def review_agent_now(
         stretch = current_review_period(runtime, agent_id)
     else:
         stretch = newest_period(ReviewSpan(period), last_ended_review_day(runtime.clock.now(), 0))
-    for _ in range(_TRIES - 1):
-        try:
-            return _review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
-        except Changed:
-            continue
-    return _review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
+    return retry_after_changes(
+        lambda: _review_agent_period(runtime, agent_id, stretch, dry_run=dry_run), tries=3
+    )
 
 
 def _review_agent_period(
@@ -151,7 +141,7 @@ def _review_agent_period(
     night = fact.read(NightlyRun) if fact else NightlyRun(at=runtime.clock.now())
     if dry_run or night.done_at is not None:
         scene = _scene(runtime, profile, stretch, night.at)
-        return _foreseen(_counting(scene), stretch, done=night.done_at is not None)
+        return _foreseen(scene, stretch, done=night.done_at is not None)
     last_day = review_period_of_day(stretch.last)
     if stretch.span is ReviewSpan.WEEKLY and not _is_done(runtime.home.facts, agent_id, last_day):
         _review_agent_period(runtime, agent_id, last_day)
@@ -168,7 +158,6 @@ def _review_agent_period(
 
 def _night(scene: NightlyContext, stretch: ReviewPeriod) -> ReviewResult:
     """Save the evidence of a day or week, decide on changes, and write the report."""
-    scene = _counting(scene, _hold)
     save_evidence(
         scene.runtime.home.facts,
         scene.agent.id,
@@ -206,50 +195,14 @@ def _is_there(agents: Agents, agent_id: str) -> bool:
     return True
 
 
-def _counting(
-    scene: NightlyContext, hold: Callable[[NightlyContext, Adjustment], None] = lambda *_: None
-) -> NightlyContext:
-    """Return the context with new baselines of watched splits, calling `hold` to store each."""
-    counted = update_regression_watches(scene)
-    for each in counted.values():
-        hold(scene, each)
-    recent = (counted.get(each.id, each) for each in scene.recent)
-    return replace(scene, recent=tuple(recent))
-
-
-def _hold(scene: NightlyContext, made: Adjustment) -> None:
-    facts = scene.runtime.home.facts
-    fact = facts.get(scene.agent.id, ADJUSTMENT, made.id)
-    if fact is not None and fact.read(Adjustment).state is made.state:
-        facts.commit(fact.with_body(made))
-
-
 def _follow(scene: NightlyContext) -> tuple[Standstill, ...]:
     """Make the changes that the evidence supports; returns the subjects that stay, and why."""
     if not scene.changes:
         return learned_mixes(scene)[1] if scene.agent.answers else ()
-    scene = _taken_back(scene)
-    changes, standstills = learned_mixes(scene, learning_subjects_rolled_back(scene))
+    changes, standstills = learned_mixes(scene)
     _write(scene, changes)
     _revise(scene)
     return standstills
-
-
-def _taken_back(scene: NightlyContext) -> NightlyContext:
-    """Roll back all splits that regressed, and those restored by it if they regressed too."""
-    runtime, agent_id = scene.runtime, scene.agent.id
-    while fell := find_model_regressions(scene):
-        for each in fell:
-            _apply_unless_refused(
-                runtime.home.agents,
-                agent_id,
-                partial(roll_back_mix, runtime, agent_id, each, scene.period),
-            )
-        after = _again(scene)
-        if after.recent == scene.recent:
-            break
-        scene = after
-    return scene
 
 
 def _revise(scene: NightlyContext) -> None:
@@ -291,14 +244,10 @@ def _foreseen(scene: NightlyContext, stretch: ReviewPeriod, *, done: bool) -> Re
     looked = looked.replaced(dry_run=not done, done_before=done)
     if done or stretch.span is ReviewSpan.WEEKLY or not scene.changes:
         return looked
-    fell = () if is_review else find_model_regressions(scene)
-    back = (
-        end_adjustment(each, AdjustmentState.ROLLED_BACK, scene.at, scene.period) for each in fell
-    )
     known = _so_far(scene)
     skills = (*decide_skill_trials_nightly(known), *skill_proposals(known, looked.reviews))
     following = (*changes, *skills, *experience_proposals(known))
-    return looked.replaced(adjustments=(*back, *(each.adjustment for each in following)))
+    return looked.replaced(adjustments=tuple(each.adjustment for each in following))
 
 
 def _period_summary(
