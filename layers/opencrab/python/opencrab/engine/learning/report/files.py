@@ -13,7 +13,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.insight.report_wording import WRITTEN, WrittenReports
 from opencrab.domain.value import Language
-from opencrab.engine.learning.report.phrases import learning_phrase
+from opencrab.engine.learning.report.phrases import ReportPhrases
 from opencrab.ports.home import Home
 from opencrab.ports.workspace.files import ABSENT
 
@@ -77,7 +77,7 @@ class NightReport:
         path, condition = self._place(language)
         wanted, *_ = _paths(self.period, language)
         if path != wanted:
-            text = f"{learning_phrase('beside', language, path=wanted)}\n\n{text}"
+            text = f"{ReportPhrases(language)('beside', path=wanted)}\n\n{text}"
         self._write(path, text, condition, known=known)
         return path
 

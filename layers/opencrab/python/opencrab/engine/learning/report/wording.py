@@ -37,7 +37,7 @@ from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.learning.report.files import NightReport, learning_report_without_section
-from opencrab.engine.learning.report.phrases import learning_phrase
+from opencrab.engine.learning.report.phrases import ReportPhrases
 from opencrab.engine.learning.report.wording_prompt import (
     learning_report_wording_question,
     learning_report_wording_rules,
@@ -90,7 +90,7 @@ class WordingTurn:
         text = _report(runtime.home, runtime.clock, agent.id, period).written(language)
         return cls(
             period,
-            learning_report_without_section(text, learning_phrase("words_head", language)),
+            learning_report_without_section(text, ReportPhrases(language)("words_head")),
             language,
         )
 
@@ -272,21 +272,21 @@ def learning_report_wording_section(told: ReportWording, report: str) -> tuple[s
     Numbers may have changed since the model saw them: a wording that does not fit them is not
     shown.
     """
-    return learning_phrase("words_head", told.language), _body(told, report)
+    return ReportPhrases(told.language)("words_head"), _body(told, report)
 
 
 def _body(told: ReportWording, report: str) -> str:
-    missing = told.missing or learning_report_wording_flaw(told.text, report)
+    missing, say = told.missing, ReportPhrases(told.language)
+    missing = missing or learning_report_wording_flaw(told.text, report)
     if not missing:
-        return learning_phrase("words", told.language, text=told.text, model=told.model)
-    reason = learning_phrase(f"words_{missing}", told.language)
-    return learning_phrase("no_words", told.language, reason=reason)
+        return say("words", text=told.text, model=told.model)
+    return say("no_words", reason=say(f"words_{missing}"))
 
 
 def _show(home: Home, clock: Clock, agent_id: str, period: str, told: ReportWording) -> None:
     page, head = (
         _report(home, clock, agent_id, period),
-        learning_phrase("words_head", told.language),
+        ReportPhrases(told.language)("words_head"),
     )
     for _ in range(_TRIES):
         try:
