@@ -1,6 +1,6 @@
 """Evidence for readers: the sum of closed days, each open day, and what is known of it now."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from opencrab.domain.learning.reward_model import NO_REWARDS, RewardSums
 from opencrab.domain.learning.reward_rows import CLOSED_REWARDS, ClosedRewards, KnownRewards
 from opencrab.domain.learning.signals import SIGNALS, TurnSignals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
 
@@ -104,3 +105,8 @@ def read_turn_opinions(facts: Documents, agent_id: str, since: datetime) -> tupl
     after = new_ulid(int(since.timestamp() * 1_000), bytes(10))
     kept = all_pages(facts, agent_id, EXPERIENCE, after=after)
     return turn_feedback_opinions(fact.read(Experience) for fact in kept)
+
+
+def text_times_of_skills(skills: Iterable[AcquiredSkill]) -> dict[str, datetime]:
+    """Return when each skill got its current text, where that is known."""
+    return {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}

@@ -36,6 +36,7 @@ from opencrab.domain.statistics.confidence import estimate_mean
 from opencrab.domain.statistics.off_policy import off_policy_estimate
 from opencrab.domain.value import Unit, Value
 from opencrab.engine.insight.explored_models import MixedModel, explored_models
+from opencrab.engine.insight.measures import Measure, model_name_for_evidence
 from opencrab.engine.insight.memory_analytics import memory_effect_for_analytics
 from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, analytics_of_skill
 from opencrab.engine.learning import changes
@@ -49,13 +50,8 @@ from opencrab.engine.learning.experiments import (
     stop_model_tries,
     unpin_learned_subject,
 )
-from opencrab.engine.learning.measures import (
-    Measure,
-    model_name_for_evidence,
-    text_times_of_skills,
-)
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import StoredEvidence, load_current_learning_data
+from opencrab.ports.learning import StoredEvidence, load_current_learning_data, text_times_of_skills
 from opencrab.ports.skills import load_skill_holdouts
 
 DECISIONS = 10

@@ -17,6 +17,7 @@ from opencrab.domain.learning.model_selection import why_learned_subject_is_fixe
 from opencrab.domain.learning.review_period import Remark
 from opencrab.domain.learning.skill_lifecycle import retire_learned_skill
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus
+from opencrab.engine.learning.candidate_models import learning_candidate_models
 from opencrab.engine.learning.changes import (
     LearningChange,
     MindAndSkill,
@@ -30,7 +31,6 @@ from opencrab.engine.learning.experience_changes import (
     followed_learning_proposal_of_experience,
     retire_learned_experience,
 )
-from opencrab.engine.learning.measures import learning_candidate_models
 from opencrab.engine.learning.nightly.models import apply_mix
 from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.document import new_fact
@@ -34,13 +33,13 @@ from opencrab.domain.learning.review_period import (
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
 from opencrab.engine.learning.aggregation import aggregate_evidence_of_day, save_evidence
+from opencrab.engine.learning.candidate_models import ready_candidate_models
 from opencrab.engine.learning.changes import (
     LearningChange,
     learned_mind,
     recent_adjustments,
     store_adjustment,
 )
-from opencrab.engine.learning.measures import ready_candidate_models, text_times_of_skills
 from opencrab.engine.learning.nightly.experiences import (
     experience_proposals,
     nightly_experience_search_hits,
@@ -60,6 +59,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Pace
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents, retry_after_changes
+from opencrab.ports.learning import text_times_of_skills
 from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 log = logging.getLogger(__name__)
@@ -158,13 +158,12 @@ def _review_agent_period(
 
 def _night(scene: NightlyContext, stretch: ReviewPeriod) -> ReviewResult:
     """Save the evidence of a day or week, decide on changes, and write the report."""
-    save_evidence(
-        scene.runtime.home.facts,
-        scene.agent.id,
-        scene.aggregated,
-        {skill.name for skill in scene.skills},
-    )
-    standstills = _follow(scene) if stretch.span is ReviewSpan.DAILY else learned_mixes(scene)[1]
+    names = {skill.name for skill in scene.skills}
+    save_evidence(scene.runtime.home.facts, scene.agent.id, scene.aggregated, names)
+    changes, standstills = learned_mixes(scene) if scene.agent.answers else ((), ())
+    if stretch.span is ReviewSpan.DAILY and scene.changes:
+        _write(scene, changes)
+        _revise(scene)
     scene, during = _again(scene), report_period(scene, stretch)
     looked = _period_summary(scene, stretch, during, standstills)
     if scene.agent.answers:
@@ -195,16 +194,6 @@ def _is_there(agents: Agents, agent_id: str) -> bool:
     return True
 
 
-def _follow(scene: NightlyContext) -> tuple[Standstill, ...]:
-    """Make the changes that the evidence supports; returns the subjects that stay, and why."""
-    if not scene.changes:
-        return learned_mixes(scene)[1] if scene.agent.answers else ()
-    changes, standstills = learned_mixes(scene)
-    _write(scene, changes)
-    _revise(scene)
-    return standstills
-
-
 def _revise(scene: NightlyContext) -> None:
     """End and begin trials of skills, then make proposals, by all evidence so far.
 
@@ -219,21 +208,16 @@ def _revise(scene: NightlyContext) -> None:
 
 
 def _write(scene: NightlyContext, changes: tuple[LearningChange, ...]) -> None:
-    runtime, agent_id = scene.runtime, scene.agent.id
+    """Make changes; one that conflicts with another is skipped, all if the agent has retired."""
+    home, agent_id = scene.runtime.home, scene.agent.id
     for change in changes:
-        act = partial(store_adjustment, runtime.home.facts, agent_id, change)
-        _apply_unless_refused(runtime.home.agents, agent_id, act)
-
-
-def _apply_unless_refused(agents: Agents, agent_id: str, act: Callable[[], Adjustment]) -> None:
-    """Make one change; skip it if it conflicts with another one or the agent has retired."""
-    try:
-        if agents.get(agent_id).agent.answers:
-            act()
-    except Changed:
-        raise
-    except (Conflict, Refused) as error:
-        log.info("learning change skipped: agent=%s, error=%s", agent_id, error.message)
+        try:
+            if home.agents.get(agent_id).agent.answers:
+                store_adjustment(home.facts, agent_id, change)
+        except Changed:
+            raise
+        except (Conflict, Refused) as error:
+            log.info("learning change skipped: agent=%s, error=%s", agent_id, error.message)
 
 
 def _foreseen(scene: NightlyContext, stretch: ReviewPeriod, *, done: bool) -> ReviewResult:
