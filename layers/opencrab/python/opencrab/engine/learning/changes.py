@@ -22,7 +22,7 @@ from opencrab.domain.learning.change import (
     LearnedSubject,
     end_adjustment,
 )
-from opencrab.domain.learning.skill_lifecycle import index_learned_skill
+from opencrab.domain.learning.skill_placement import index_learned_skill
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill
 from opencrab.engine.learning.experience_changes import Beside
 from opencrab.engine.memory.records import stored_memory_state_of_agent

@@ -28,8 +28,8 @@ from opencrab.domain.learning.change import (
     with_mix,
     without_learned_pin,
 )
-from opencrab.domain.learning.skill_lifecycle import promote_learned_skill
 from opencrab.domain.models.optimization import Aim, LearningMode
+from opencrab.domain.skills.lifecycle import promote_learned_skill
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.engine.learning.changes import (
     Alter,

@@ -15,7 +15,7 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.learning.model_selection import why_learned_subject_is_fixed
 from opencrab.domain.learning.review_period import Remark
-from opencrab.domain.learning.skill_lifecycle import retire_learned_skill
+from opencrab.domain.skills.lifecycle import retire_learned_skill
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.engine.learning.candidate_models import learning_candidate_models
 from opencrab.engine.learning.changes import (

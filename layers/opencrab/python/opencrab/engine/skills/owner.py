@@ -17,14 +17,13 @@ from opencrab.domain.learning.change import (
     without_learned_pin,
 )
 from opencrab.domain.learning.signals import SkillHoldouts, withheld_percent
-from opencrab.domain.learning.skill_lifecycle import (
+from opencrab.domain.learning.skill_placement import index_learned_skill, place_learned_skill
+from opencrab.domain.skills.lifecycle import (
     SkillLesson,
     SkillTeaching,
     approve_learned_skill,
-    index_learned_skill,
     learned_skill_of_owner,
     no_learned_skill_error,
-    place_learned_skill,
     require_learned_skill_room,
     restore_learned_skill,
     retire_learned_skill,

@@ -26,13 +26,7 @@ from opencrab.domain.learning.signals import (
     SkillHoldouts,
     signals_id,
 )
-from opencrab.domain.learning.skill_lifecycle import (
-    place_learned_skill,
-    promote_learned_skill,
-    put_skill_on_trial,
-    retire_learned_skill,
-    set_learned_skill_aside,
-)
+from opencrab.domain.learning.skill_placement import place_learned_skill
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
     SkillVerdict,
@@ -40,6 +34,12 @@ from opencrab.domain.learning.treatment_effect import (
     skill_trial_verdict,
     trial_effects_of_skill,
     withheld_share,
+)
+from opencrab.domain.skills.lifecycle import (
+    promote_learned_skill,
+    put_skill_on_trial,
+    retire_learned_skill,
+    set_learned_skill_aside,
 )
 from opencrab.domain.skills.skill import BY_EVIDENCE, AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.domain.text.terms import text_terms
