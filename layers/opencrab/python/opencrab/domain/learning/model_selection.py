@@ -10,8 +10,7 @@ from functools import cached_property
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
-from opencrab.domain.learning.bandit import BanditArm, BanditMix, bandit_mixes
-from opencrab.domain.learning.bandit import BanditSubject as Mixing
+from opencrab.domain.learning.bandit import BanditArm, BanditMix, BanditSubject, bandit_mixes
 from opencrab.domain.learning.change import (
     ALIKE,
     Adjustment,
@@ -99,10 +98,16 @@ class ModelMixes(Value):
 
 
 def learn_model_choices(
-    ground: SelectionInput, aim: Aim, now: datetime, *, seed: str, skipped: Collection[str] = ()
+    ground: SelectionInput,
+    aim: Aim,
+    now: datetime,
+    *,
+    seed: str,
+    only: Collection[str] | None = None,
 ) -> ModelMixes:
-    """Choose traffic splits for all purposes and types of task but `skipped`, in one budget."""
-    free = {name: each for name, each in learnable_choices(ground).items() if name not in skipped}
+    """Choose traffic splits for all purposes and types of task, or for some, in one budget."""
+    every = learnable_choices(ground)
+    free = {name: each for name, each in every.items() if only is None or name in only}
     left, mean = bandit_budget_left(ground, free), ground.on_average
     decided = bandit_mixes(free, aim, day_micro_usd=left, seed=seed, on_average=mean)
     still = {
@@ -147,7 +152,7 @@ class ExpectedGain(Value):
     latency_ms: float | None = None
 
 
-def learnable_choices(ground: SelectionInput) -> dict[str, Mixing]:
+def learnable_choices(ground: SelectionInput) -> dict[str, BanditSubject]:
     """Return the open subjects that are neither pinned nor fixed, with their arms."""
     return {
         name: _mixing(ground, name)
@@ -293,9 +298,13 @@ def bandit_current_alias(ground: SelectionInput, name: str) -> str:
     present = mix_of(ground.mind, name)
     if present is not None:
         return max(sorted(present.weights), key=lambda alias: present.weights[alias])
+    return bandit_routed_alias(ground, name)
+
+
+def bandit_routed_alias(ground: SelectionInput, name: str) -> str:
+    """Return the alias of the model that routing gives; "" if it is not among the choices."""
     named = bandit_routed_model(ground, name)
-    same = (alias for alias, choice in ground.choices.items() if choice.name == named)
-    return next(same, "")
+    return next((alias for alias, each in ground.choices.items() if each.name == named), "")
 
 
 def bandit_routed_model(ground: SelectionInput, name: str) -> str:
@@ -316,7 +325,7 @@ def _model_turns_a_day(ground: SelectionInput, name: str) -> float:
     return turns / max(len(ground.days), 1)
 
 
-def _mixing(ground: SelectionInput, name: str) -> Mixing:
+def _mixing(ground: SelectionInput, name: str) -> BanditSubject:
     tokens = _tokens(ground, name)
     arms = tuple(
         BanditArm(
@@ -328,7 +337,7 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
         )
         for alias, choice in ground.choices.items()
     )
-    return Mixing(
+    return BanditSubject(
         arms=arms,
         turns_a_day=_model_turns_a_day(ground, name),
         current=bandit_current_alias(ground, name),

@@ -24,7 +24,7 @@ from opencrab.domain.learning.model_selection import (
     adjustments_ended_by,
     bandit_budget_left,
     bandit_current_alias,
-    bandit_routed_model,
+    bandit_routed_alias,
     learn_model_choices,
     learnable_choices,
     mix_adjustment,
@@ -36,7 +36,7 @@ from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.models.optimization import LearningMode
 from opencrab.domain.models.routing import LOW_STAKES, Use
 from opencrab.domain.skills.skill import AcquiredSkill
-from opencrab.engine.learning.changes import Alter, LearningChange
+from opencrab.engine.learning.changes import Alter, LearningChange, MindAndSkill
 from opencrab.engine.learning.snapshot import EvidenceSnapshot
 
 _EVERYDAY = 0.75
@@ -86,20 +86,18 @@ def _learn_unasked(findings: EvidenceSnapshot, ground: SelectionInput, seed: str
     hidden = {name for name in arms if not usual[name]}
     everyday = {name for name in arms if Use(name.partition("/")[0]) in LOW_STAKES} - hidden
     others = {name: _probably_better(ground, name, usual[name]) for name in arms.keys() - everyday}
-    extra, skips = findings.extra_micro_usd or 0, arms.keys()
+    extra = findings.extra_micro_usd or 0
     found, still = dict[str, BanditMix](), dict.fromkeys(hidden, "usual_not_selectable")
     plans = [(everyday, _may_replace(ground, everyday, usual), extra * _EVERYDAY)]
     rest = {name: choices for name, choices in others.items() if len(choices) > 1} if others else {}
     plans += [({name}, each, extra * (1 - _EVERYDAY) / len(rest)) for name, each in rest.items()]
     still |= dict.fromkeys(others.keys() - rest.keys() - hidden, "everyday_first")
     for names, choices, more in plans:
-        cost = sum(_usual_cost(arms[name], usual[name]) for name in names)
+        cost = sum(arms[name].day_cost(usual[name]) for name in names)
         within = _with_budget(ground.replaced(choices=choices), arms, names, cost + more)
-        follows = learn_model_choices(
-            within, findings.aim, findings.at, seed=seed, skipped=skips - names
-        )
+        follows = learn_model_choices(within, findings.aim, findings.at, seed=seed, only=names)
         found |= follows.found
-        still = {**{n: why for n, why in follows.still.items() if n not in skips - names}, **still}
+        still = {**follows.still, **still}
     return ModelMixes(found=found, still=still)
 
 
@@ -108,22 +106,11 @@ def _usual_alias(ground: SelectionInput, name: str) -> str:
 
     "" if it is not among the choices.
     """
-    made = [
-        each
-        for each in mix_adjustments(ground.earlier, name)
-        if each.state is AdjustmentState.APPLIED
-    ]
-    mix = mix_of(ground.mind, name)
-    if mix is not None and not (made and made[0].by.startswith(_BY_NIGHT)):
+    known = mix_adjustments(ground.earlier, name)
+    held = next((each for each in known if each.state is AdjustmentState.APPLIED), None)
+    if mix_of(ground.mind, name) and not (held and held.by.startswith(_BY_NIGHT)):
         return bandit_current_alias(ground, name)
-    named = bandit_routed_model(ground, name)
-    return next((alias for alias, each in ground.choices.items() if each.name == named), "")
-
-
-def _usual_cost(subject: BanditSubject, usual: str) -> float:
-    """Return what a day of a subject costs with the usual model, in micro-dollars."""
-    costs = [arm.cost or 0.0 for arm in subject.arms if arm.model == usual]
-    return subject.turns_a_day * sum(costs)
+    return bandit_routed_alias(ground, name)
 
 
 def _may_replace(
@@ -179,12 +166,9 @@ def _change(
 def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter:
     """Return a function that applies a split; it raises Conflict if the split or pin changed."""
 
-    def alter(
-        mind: AgentState, _skill: AcquiredSkill | None
-    ) -> tuple[AgentState, AcquiredSkill | None]:
-        if describe_mix(mix_of(mind, name)) != before or is_learning_pinned(
-            mind, mix_subject(name)
-        ):
+    def alter(mind: AgentState, _skill: AcquiredSkill | None) -> MindAndSkill:
+        is_same = describe_mix(mix_of(mind, name)) == before
+        if not is_same or is_learning_pinned(mind, mix_subject(name)):
             raise Conflict(f"the traffic split for {name!r} was changed or pinned concurrently")
         return with_told_mix(mind, name, after), None
 
