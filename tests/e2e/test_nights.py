@@ -119,9 +119,7 @@ def test_a_mix_is_proposed_once_and_applied_only_where_the_owner_lets_it(home: H
         undo.undo_adjustment(home.runtime, "crab", proposed[0].id, "owner")
 
 
-def test_a_mix_whose_quality_falls_gives_way_and_an_undone_one_is_not_made_again(
-    home: House,
-) -> None:
+def test_a_mix_that_fell_gives_way_and_an_undone_one_is_not_made_again(home: House) -> None:
     learner(home, **APPLY)
     _two_models(home)
     home.clock.advance(86_400)
@@ -130,20 +128,17 @@ def test_a_mix_whose_quality_falls_gives_way_and_an_undone_one_is_not_made_again
     home.clock.advance(86_400)
     lived(home, 240, good=False, model="cheap")
     home.clock.advance(86_400)
-    looked = review_agent_now(home.runtime, "crab", "daily")
-    (made,) = looked.adjustments
+    (made,) = review_agent_now(home.runtime, "crab", "daily").adjustments
     assert (made.state.value, made.by) == ("applied", "daily-2026-01-07")
     assert mind(home).mixes[0].weights == {"dear": 1.0}
-    undo.undo_adjustment(home.runtime, "crab", made.id, "owner")
-    first = _changes(home)[-1]
-    undo.undo_adjustment(home.runtime, "crab", first.id, "owner")
+    for each in (made, _changes(home)[-1]):
+        undo.undo_adjustment(home.runtime, "crab", each.id, "owner")
     assert mind(home).mixes == ()
     # Days on which it did better than ever change nothing so soon.
     lived(home, 1_000, good=True, model="cheap")
     home.clock.advance(86_400)
-    looked = review_agent_now(home.runtime, "crab", "daily")
-    assert [each.reason for each in looked.standstills] == ["taken_back"]
-    assert mind(home).mixes == ()
+    told_again = review_agent_now(home.runtime, "crab", "daily").standstills
+    assert ([each.reason for each in told_again], mind(home).mixes) == (["taken_back"], ())
 
 
 def test_what_was_changed_is_undone_unless_something_changed_it_since(home: House) -> None:
@@ -162,14 +157,10 @@ def test_what_was_changed_is_undone_unless_something_changed_it_since(home: Hous
     assert review_agent_now(home.runtime, "crab", "daily").adjustments == ()
     stopped = experiments.end_experiment(home.runtime, "crab", "skill:good", "owner")
     assert (stopped.reason, skill(home, "good").status) == ("stopped", "active")
+    over = good.replaced(state=AdjustmentState.SUPERSEDED)
+    change = LearningChange(over, was=AdjustmentState.APPLIED)
     with pytest.raises(Conflict, match="no longer applied"):
-        learned.store_adjustment(
-            home.home.facts,
-            "crab",
-            LearningChange(
-                good.replaced(state=AdjustmentState.SUPERSEDED), was=AdjustmentState.APPLIED
-            ),
-        )
+        learned.store_adjustment(home.home.facts, "crab", change)
     with pytest.raises(NotFound):
         undo.undo_adjustment(home.runtime, "crab", "nothing", "owner")
     home.clock.advance(1)

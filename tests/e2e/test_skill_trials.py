@@ -13,7 +13,7 @@ from opencrab.domain.learning.signals import (
     SkillHoldouts,
     draw_learned_skill_holdouts,
 )
-from opencrab.domain.learning.skill_placement import index_learned_skill
+from opencrab.domain.learning.skill_trials import index_learned_skill
 from opencrab.domain.skills.lifecycle import (
     SkillTeaching,
     promote_learned_skill,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict, Invalid, Refused, TooLarge
-from opencrab.domain.learning.skill_placement import (
+from opencrab.domain.learning.skill_trials import (
     index_learned_skill,
 )
 from opencrab.domain.skills.lifecycle import (

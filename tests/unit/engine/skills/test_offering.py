@@ -10,7 +10,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
-from opencrab.domain.learning.skill_placement import index_learned_skill
+from opencrab.domain.learning.skill_trials import index_learned_skill
 from opencrab.domain.skills.lifecycle import (
     SkillTeaching,
     promote_learned_skill,

@@ -3,9 +3,8 @@
 Stored keys, REST and the field of `Home` call them facts.
 """
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed
@@ -13,9 +12,6 @@ from opencrab.domain.turn.due_item import DueItem
 
 DUE_PARTS = 4
 """The parts of all owners, by the CRC-32 of their ids, that several may list side by side."""
-
-
-_Result = TypeVar("_Result")
 
 
 class Documents(Protocol):
@@ -76,13 +72,3 @@ def stale_document_error(fact: Document) -> Changed:
         f"{fact.kind} {fact.id!r} of {fact.owner!r} was changed concurrently",
         cure="read it again, then repeat the change",
     )
-
-
-def retry_after_changes(act: Callable[[], _Result], *, tries: int = 5) -> _Result:
-    """Read and write by `act`, again after concurrent updates; raises Changed after the last."""
-    for _ in range(tries - 1):
-        try:
-            return act()
-        except Changed:
-            continue
-    return act()

@@ -27,7 +27,6 @@ from opencrab.domain.learning.change import (
     are_mixes_alike,
     describe_mix,
     end_adjustment,
-    mix_adjustments,
     mix_of,
     with_told_mix,
 )
@@ -44,10 +43,11 @@ from opencrab.domain.learning.model_selection import (
     learned_quality_gain,
     learned_savings,
     mix_adjustment,
+    mix_adjustments,
     mix_of_bandit,
     open_bandit_choices,
 )
-from opencrab.domain.learning.skill_placement import may_vouch_for_learned_skill
+from opencrab.domain.learning.skill_trials import may_vouch_for_learned_skill
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Unit, Value

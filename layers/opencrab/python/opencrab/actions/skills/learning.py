@@ -26,7 +26,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
 from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.signals import draw_learned_skill_holdouts
-from opencrab.domain.learning.skill_placement import may_vouch_for_learned_skill
+from opencrab.domain.learning.skill_trials import may_vouch_for_learned_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.skills.lifecycle import (

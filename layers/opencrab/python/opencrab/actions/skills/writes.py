@@ -7,16 +7,16 @@ from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Refused
 from opencrab.domain.learning.signals import learned_skill_pin
-from opencrab.domain.learning.skill_placement import (
-    index_learned_skill,
-    may_vouch_for_learned_skill,
-    place_learned_skill,
-)
 from opencrab.domain.learning.skill_readers import (
     SKILL_READERS,
     learned_skill_document_names,
     learned_skill_readers,
     may_turn_read_learned_skill,
+)
+from opencrab.domain.learning.skill_trials import (
+    index_learned_skill,
+    may_vouch_for_learned_skill,
+    place_learned_skill,
 )
 from opencrab.domain.skills.lifecycle import (
     SkillLesson,

@@ -1,7 +1,7 @@
 """Adjustments: what was changed about an agent on evidence, and how it is taken back."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -117,16 +117,6 @@ MEMORIES = LearnedSubject(kind=AdjustmentKind.MEMORIES, name=_SEARCH)
 def learning_holdout_percent(mind: AgentState, trials: TrialSettings) -> int:
     """Return the percentage of turns whose searches hide memories; 0 if the owner ended that."""
     return 0 if is_learning_pinned(mind, MEMORIES) else trials.memory_percent
-
-
-def mix_subject(name: str) -> LearnedSubject:
-    """Return the learning subject of a purpose and type of task."""
-    return LearnedSubject(kind=AdjustmentKind.MODELS, name=name)
-
-
-def mix_adjustments(earlier: Iterable[Adjustment], name: str) -> Iterator[Adjustment]:
-    """Return the adjustments of a subject's split, also proposed ones, in the given order."""
-    return (each for each in earlier if each.kind is AdjustmentKind.MODELS and each.subject == name)
 
 
 def mix_of(mind: AgentState, name: str) -> Mix | None:

@@ -4,7 +4,7 @@ The night and the agent's own action choose by this. Only models that the agent 
 among the arms.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 
@@ -16,14 +16,13 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
+    LearnedSubject,
     adjustment_id,
     are_mixes_alike,
     describe_mix,
     heaviest_learned_alias,
     is_learning_pinned,
-    mix_adjustments,
     mix_of,
-    mix_subject,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.learning.reward_model import (
@@ -163,7 +162,7 @@ def learnable_choices(ground: SelectionInput) -> dict[str, BanditSubject]:
 
 def why_learned_subject_is_fixed(agent: Agent, mind: AgentState, name: str) -> str:
     """Return the code for why a subject of this agent is fixed; "" if it is not."""
-    if is_learning_pinned(mind, mix_subject(name)):
+    if is_learning_pinned(mind, LearnedSubject(kind=AdjustmentKind.MODELS, name=name)):
         return "pinned"
     return "chosen" if _use(name) in agent.llm.models else ""
 
@@ -241,6 +240,11 @@ def mix_adjustment(
         by=by,
         state=state,
     )
+
+
+def mix_adjustments(earlier: Iterable[Adjustment], name: str) -> Iterator[Adjustment]:
+    """Return the adjustments of a subject's split, also proposed ones, in the given order."""
+    return (each for each in earlier if each.kind is AdjustmentKind.MODELS and each.subject == name)
 
 
 def adjustments_ended_by(ground: SelectionInput, change: Adjustment) -> tuple[Adjustment, ...]:

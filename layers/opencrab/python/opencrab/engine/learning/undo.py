@@ -20,7 +20,7 @@ from opencrab.domain.learning.change import (
     without_learned_pin,
 )
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.skill_placement import place_learned_skill
+from opencrab.domain.learning.skill_trials import place_learned_skill
 from opencrab.domain.skills.lifecycle import (
     put_skill_on_trial,
     restore_learned_skill,

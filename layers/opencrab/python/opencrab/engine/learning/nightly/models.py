@@ -8,13 +8,13 @@ from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.bandit import SURE, BanditMix, BanditSubject
 from opencrab.domain.learning.change import (
+    AdjustmentKind,
     AdjustmentState,
+    LearnedSubject,
     are_mixes_alike,
     describe_mix,
     is_learning_pinned,
-    mix_adjustments,
     mix_of,
-    mix_subject,
     with_told_mix,
 )
 from opencrab.domain.learning.model_selection import (
@@ -28,6 +28,7 @@ from opencrab.domain.learning.model_selection import (
     learn_model_choices,
     learnable_choices,
     mix_adjustment,
+    mix_adjustments,
     mix_of_bandit,
     open_bandit_choices,
 )
@@ -165,10 +166,11 @@ def _change(
 
 def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter:
     """Return a function that applies a split; it raises Conflict if the split or pin changed."""
+    subject = LearnedSubject(kind=AdjustmentKind.MODELS, name=name)
 
     def alter(mind: AgentState, _skill: AcquiredSkill | None) -> MindAndSkill:
         is_same = describe_mix(mix_of(mind, name)) == before
-        if not is_same or is_learning_pinned(mind, mix_subject(name)):
+        if not is_same or is_learning_pinned(mind, subject):
             raise Conflict(f"the traffic split for {name!r} was changed or pinned concurrently")
         return with_told_mix(mind, name, after), None
 

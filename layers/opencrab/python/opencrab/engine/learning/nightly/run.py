@@ -58,8 +58,9 @@ from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Pace
 from opencrab.ports.agents import Agents
-from opencrab.ports.documents import Documents, retry_after_changes
+from opencrab.ports.documents import Documents
 from opencrab.ports.learning import text_times_of_skills
+from opencrab.ports.retry import retry_after_changes
 from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 log = logging.getLogger(__name__)

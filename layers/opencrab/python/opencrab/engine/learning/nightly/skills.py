@@ -26,7 +26,7 @@ from opencrab.domain.learning.signals import (
     SkillHoldouts,
     signals_id,
 )
-from opencrab.domain.learning.skill_placement import place_learned_skill
+from opencrab.domain.learning.skill_trials import place_learned_skill
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
     SkillVerdict,

@@ -30,7 +30,7 @@ from opencrab.domain.learning.signals import (
     draw_learned_skill_holdouts,
     learned_skills_on_trial,
 )
-from opencrab.domain.learning.skill_placement import index_learned_skill, place_learned_skill
+from opencrab.domain.learning.skill_trials import index_learned_skill, place_learned_skill
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
     TrialVerdict,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.skill_placement import (
+from opencrab.domain.learning.skill_trials import (
     INDEXED_BYTES,
     index_learned_skill,
     place_learned_skill,
