@@ -68,8 +68,7 @@ def page(honest: LearningTrialSummary, lying: LearningTrialSummary) -> str:
         _row("worlds with less regret than the best so far", both, lambda x: str(x.won["greedy"])),
         _row("than self-grades", both, lambda each: str(each.won["self_grade"])),
         _row("changes of mixes in a world", both, lambda each: f"{each.changes:.1f}"),
-        _row("mixes taken back for nothing", both, lambda x: str(x.taken_back_for_nothing)),
-        _row("a model got worse: taken back, or given up", both, _back),
+        _row("a model got worse: another took its place", both, _replaced),
         _row("nights until then", both, lambda each: f"{each.nights_until or 0:.1f}"),
         _row("the newest change undone whole", both, lambda each: f"{each.undone} of {each.seeds}"),
     ]
@@ -109,8 +108,8 @@ def _regret(found: LearningTrialSummary, *, rule: str) -> str:
     return f"{found.regret[rule]:.2f} ({found.late[rule]:.2f} in the last third)"
 
 
-def _back(found: LearningTrialSummary) -> str:
-    return f"{found.taken_back} and {found.left} of {found.dropped}"
+def _replaced(found: LearningTrialSummary) -> str:
+    return f"{found.left} of {found.dropped}"
 
 
 def main() -> None:

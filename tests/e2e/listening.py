@@ -30,7 +30,7 @@ from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.discord.community import Community
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id
-from opencrab.domain.learning.skill_lifecycle import index_learned_skill
+from opencrab.domain.learning.skill_trials import index_learned_skill
 from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, CoreMemory, Experience, Memory
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, BriefBelief, SalientBeliefs
 from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySpan, memory_summary_document_id

@@ -18,7 +18,7 @@ from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.signals import SIGNALS, ServedCalls, TurnSignals
-from opencrab.domain.learning.skill_lifecycle import index_learned_skill
+from opencrab.domain.learning.skill_trials import index_learned_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use

@@ -12,7 +12,7 @@ from opencrab.domain.learning.change import AdjustmentState
 from opencrab.domain.memory.memory import EXPERIENCE
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.learning import changes as learned
-from opencrab.engine.learning import memory_holdout
+from opencrab.engine.learning import experiments, undo
 from opencrab.engine.learning.nightly import experiences
 from opencrab.engine.learning.proposals import follow_learning_proposal
 from tests.e2e.experiencing import (
@@ -46,7 +46,7 @@ def test_whoever_follows_all_that_is_proposed_loses_one_of_two_and_never_both(ho
     home.clock.advance(50 * DAY)
     shown(home, stays)
     assert night(home) == ()
-    learned.undo_adjustment(home.runtime, "crab", merging.id, "owner")
+    undo.undo_adjustment(home.runtime, "crab", merging.id, "owner")
     shown(home, stays)
     assert [each.subject for each in night(home)] == [stays]
 
@@ -117,7 +117,7 @@ def test_a_forgotten_experience_is_no_pin_any_more(home: House) -> None:
     learner(home)
     hers, his = keeps(home, *TWICE[0], person_id="h"), keeps(home, *WORDS["en"][:2])
     for each in (hers, his):
-        learned.pin_learned_subject(home.runtime, "crab", f"experience:{each}")
+        experiments.pin_learned_subject(home.runtime, "crab", f"experience:{each}")
     assert erase_data(home.runtime, "crab", ErasureRequest(scope=ErasureScope.PERSON, id="h")).done
     assert mind(home).pinned == (f"experience:{his}",)
 
@@ -140,7 +140,7 @@ def test_many_that_cannot_go_hold_up_no_other(home: House, *, pinned: bool) -> N
     ]
     plain = keeps(home, *WORDS["en"][:2])
     for name in many if pinned else ():
-        learned.pin_learned_subject(home.runtime, "crab", f"experience:{name}")
+        experiments.pin_learned_subject(home.runtime, "crab", f"experience:{name}")
     shown(home, *many, times=4)
     shown(home, plain)
     assert [each.subject for each in night(home)] == [plain]
@@ -199,15 +199,15 @@ def test_a_report_tells_no_more_of_one_that_is_retired(home: House) -> None:
 
 def test_an_undone_stop_takes_no_pin_away_that_came_later(home: House) -> None:
     learner(home)
-    made = memory_holdout.stop_learning_holdout(home.runtime, "crab", "owner")
-    learned.unpin_learned_subject(home.runtime, "crab", "memories:search")
+    made = experiments.end_experiment(home.runtime, "crab", "memories:search", "owner")
+    experiments.unpin_learned_subject(home.runtime, "crab", "memories:search")
     assert learned.find_adjustment(home.home.facts, "crab", made.id).state == SUPERSEDED
-    learned.pin_learned_subject(home.runtime, "crab", "memories:search")
+    experiments.pin_learned_subject(home.runtime, "crab", "memories:search")
     with pytest.raises(Conflict, match="it is superseded"):
-        learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
+        undo.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert mind(home).pinned == ("memories:search",)
-    learned.unpin_learned_subject(home.runtime, "crab", "memories:search")
+    experiments.unpin_learned_subject(home.runtime, "crab", "memories:search")
     home.clock.advance(1)
-    again = memory_holdout.stop_learning_holdout(home.runtime, "crab", "owner")
-    assert learned.undo_adjustment(home.runtime, "crab", again.id, "owner").state == UNDONE
+    again = experiments.end_experiment(home.runtime, "crab", "memories:search", "owner")
+    assert undo.undo_adjustment(home.runtime, "crab", again.id, "owner").state == UNDONE
     assert mind(home).pinned == ()

@@ -19,6 +19,7 @@ from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.engine.insight.experiments import experiments_for_insight
 from opencrab.engine.insight.llm_analytics import llm_analytics
 from opencrab.engine.learning import changes as learned
+from opencrab.engine.learning import experiments, undo
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.learning.proposals import (
     find_followed_learning_proposal,
@@ -32,17 +33,19 @@ APPLIED, PROPOSED = AdjustmentState.APPLIED, AdjustmentState.PROPOSED
 OPTIMIZE = {"name": "optimize_model_selection", "arguments": {"apply_immediately": True}}
 
 
-def test_what_an_agent_applied_itself_is_rolled_back_by_the_night_when_quality_falls(
+def test_what_an_agent_applied_itself_gives_way_at_night_when_quality_falls(
     home: House,
 ) -> None:
-    _applied_by_the_agent(home)
+    made = _applied_by_the_agent(home)
     home.clock.advance(86_400)
-    lived(home, 60, good=False, model="cheap")
+    lived(home, 240, good=False, model="cheap")
     home.clock.advance(86_400)
-    (back,) = _night(home).adjustments
-    assert (back.state, back.ended_by) == (AdjustmentState.ROLLED_BACK, "daily-2026-01-07")
-    assert mind(home).mixes == ()
-    assert "rolled back automatically" in told(home, "2026-01-07")
+    (anew,) = _night(home).adjustments
+    assert (anew.state, anew.by, anew.before) == (APPLIED, "daily-2026-01-07", made.after)
+    assert mind(home).mixes[0].weights == anew.after["weights"] == {"dear": 1.0}
+    over = learned.find_adjustment(home.home.facts, "crab", made.id)
+    assert (over.state, over.ended_by) == (AdjustmentState.SUPERSEDED, anew.id)
+    assert "cheap 100 % → dear 100 % (applied)" in told(home, "2026-01-07")
 
 
 def test_a_model_that_has_no_answers_any_more_is_worth_nothing(home: House) -> None:
@@ -60,9 +63,9 @@ def test_a_model_that_has_no_answers_any_more_is_worth_nothing(home: House) -> N
         home.runtime, "crab", Period.LAST_WEEK, Grouping.MODEL, Focus.ALL
     ).analysis
     assert known.quality_by_model["fake:cheap"] == shown.quality
-    lived(home, 60, name="all", **failing)
+    lived(home, 240, name="all", **failing | {"good": True})
     home.clock.advance(86_400)
-    assert [each.state.value for each in _night(home).adjustments] == ["rolled_back"]
+    assert [each.after for each in _night(home).adjustments] == [{"weights": {"dear": 1.0}}]
 
 
 def test_a_mix_that_tries_out_is_watched_for_a_day_unless_its_owner_allows_less(
@@ -95,7 +98,7 @@ def test_a_mix_that_tries_out_ends_within_its_day_where_its_owner_allows_none(
 def test_what_all_turns_would_have_been_worth_is_told_of_the_drawn_ones(home: House) -> None:
     """The owner pins the split, which would follow the next night's evidence otherwise."""
     _tried_out(home)
-    learned.pin_learned_subject(home.runtime, "crab", f"models:{CHAT}")
+    experiments.pin_learned_subject(home.runtime, "crab", f"models:{CHAT}")
     first = experiments_for_insight(home.runtime, "crab").items[0].models
     assert [(each.turns, each.off_policy) for each in first] == [(40, None)] * 2
     for name, likely, turns, good in (("easy", 0.9, 90, True), ("hard", 0.1, 10, False)):
@@ -115,7 +118,7 @@ def test_what_all_turns_would_have_been_worth_is_told_of_the_drawn_ones(home: Ho
 
 def test_what_an_agent_applied_itself_is_undone_by_its_owner(home: House) -> None:
     made = _applied_by_the_agent(home)
-    undone = learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
+    undone = undo.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert (undone.state, undone.ended_by) == (AdjustmentState.UNDONE, "owner")
     assert mind(home).mixes == ()
     lived(home, 60, good=True, model="cheap")
@@ -124,7 +127,9 @@ def test_what_an_agent_applied_itself_is_undone_by_its_owner(home: House) -> Non
     assert mind(home).mixes == ()
 
 
-def test_an_owner_follows_a_proposal_and_the_night_watches_over_it(home: House) -> None:
+def test_an_owner_follows_a_proposal_and_a_later_night_proposes_a_better_one(
+    home: House,
+) -> None:
     proposed = _proposed(home)
     made = follow_learning_proposal(home.runtime, "crab", proposed.id, "owner")
     assert (made.id, made.state, made.by) == (proposed.id, APPLIED, "owner")
@@ -135,11 +140,13 @@ def test_an_owner_follows_a_proposal_and_the_night_watches_over_it(home: House) 
     with pytest.raises(Conflict, match="applied, not proposed"):
         follow_learning_proposal(home.runtime, "crab", proposed.id, "owner")
     home.clock.advance(86_400)
-    lived(home, 60, good=False, model="cheap")
+    lived(home, 240, good=False, model="cheap")
     home.clock.advance(86_400)
-    (back,) = _night(home).adjustments
-    assert (back.state, mind(home).mixes) == (AdjustmentState.ROLLED_BACK, ())
-    with pytest.raises(Conflict, match="rolled_back"):
+    (better,) = _night(home).adjustments
+    assert (better.state, better.after) == (PROPOSED, {"weights": {"dear": 1.0}})
+    assert mind(home).mixes[0].weights == {"cheap": 1.0}
+    undo.undo_adjustment(home.runtime, "crab", made.id, "owner")
+    with pytest.raises(Conflict, match="undone"):
         find_followed_learning_proposal(home.runtime, "crab", proposed.id, "owner")
     with pytest.raises(NotFound):
         follow_learning_proposal(home.runtime, "crab", "nothing", "owner")
@@ -164,9 +171,9 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
     agent = home.home.agents.save(agent.replaced(llm=chosen))
     refused("set permanently for this use")
     home.home.agents.save(agent.replaced(llm=agent.llm.replaced(models={})))
-    learned.pin_learned_subject(home.runtime, "crab", "models:" + CHAT)
+    experiments.pin_learned_subject(home.runtime, "crab", "models:" + CHAT)
     refused("pinned")
-    learned.unpin_learned_subject(home.runtime, "crab", "models:" + CHAT)
+    experiments.unpin_learned_subject(home.runtime, "crab", "models:" + CHAT)
     stored = home.home.facts.get("crab", ADJUSTMENT, proposed.id)
     assert stored is not None
     other = proposed.replaced(before={"weights": {"dear": 1.0}})
@@ -204,10 +211,10 @@ def test_a_skill_is_retired_as_proposed_and_all_other_advice_is_only_advice(home
     }
     with pytest.raises(Conflict, match="advice"):
         follow_learning_proposal(home.runtime, "crab", known["merge"].id, "owner")
-    learned.pin_learned_subject(home.runtime, "crab", "skill:shouting")
+    experiments.pin_learned_subject(home.runtime, "crab", "skill:shouting")
     with pytest.raises(Conflict, match="pinned"):
         follow_learning_proposal(home.runtime, "crab", known["retire"].id, "owner")
-    learned.unpin_learned_subject(home.runtime, "crab", "skill:shouting")
+    experiments.unpin_learned_subject(home.runtime, "crab", "skill:shouting")
     home.clock.advance(60)
     _reworded(home, home.clock.now())
     with pytest.raises(Conflict, match="new text"):
@@ -223,7 +230,7 @@ def test_a_skill_is_retired_as_proposed_and_all_other_advice_is_only_advice(home
     assert gone.effectiveness is not None
     assert gone.effectiveness.high < 0
     assert [each.name for each in mind(home).skills] == ["greeting", "hello"]
-    learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
+    undo.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert skill(home, "shouting").status == "candidate"
 
 
@@ -233,7 +240,7 @@ def test_without_trials_nothing_stays_a_candidate_or_waits_but_what_is_pinned(ho
         learnt(home, name)
     for name in ("queued", "later"):
         learnt(home, name, status=SkillStatus.DISABLED, waits=True)
-    learned.pin_learned_subject(home.runtime, "crab", "skill:kept")
+    experiments.pin_learned_subject(home.runtime, "crab", "skill:kept")
     rules = home.runtime.rules
     trials = rules.trials.replaced(skill_percent=0, candidates=1)
     home.runtime = replace(home.runtime, rules=replace(rules, trials=trials))

@@ -19,7 +19,8 @@ from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.usage.ledger import Judgement
 from opencrab.engine.erasure.erase import erase_data
-from opencrab.engine.learning import feedback, measures
+from opencrab.engine.insight import measures
+from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.learning.signals import LOOKING_INWARD
 from opencrab.ports.learning import load_learning_data

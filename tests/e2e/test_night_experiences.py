@@ -18,7 +18,7 @@ from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.learning import changes as learned
-from opencrab.engine.learning import feedback
+from opencrab.engine.learning import experiments, feedback, undo
 from opencrab.engine.learning.nightly.experiences import A_NIGHT
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.learning.proposals import (
@@ -92,7 +92,7 @@ def test_what_its_owner_let_go_is_found_no_more_and_comes_back_whole(
     house.clock.advance(DAY)
     keeps(house, "別の経験", "別の教訓")
     assert found(house, asked) == []
-    undone = learned.undo_adjustment(house.runtime, "crab", made.id, "owner")
+    undone = undo.undo_adjustment(house.runtime, "crab", made.id, "owner")
     back = experience(house, name)
     assert (back.retired_at, back.restored_at) == (None, undone.ended_at)
     assert back.replaced(restored_at=None) == before
@@ -179,21 +179,21 @@ def test_what_is_pinned_is_neither_proposed_nor_followed_until_it_is_let_go(home
     learner(home)
     name, made = useless(home)
     pin = f"experience:{name}"
-    learned.pin_learned_subject(home.runtime, "crab", pin)
+    experiments.pin_learned_subject(home.runtime, "crab", pin)
     assert mind(home).pinned == (pin,)
     with pytest.raises(Conflict, match="is pinned"):
         follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     with pytest.raises(Conflict, match="has no experiment to stop"):
-        learned.end_experiment(home.runtime, "crab", pin, "owner")
+        experiments.end_experiment(home.runtime, "crab", pin, "owner")
     for wrong in (NotFound, Invalid):
         with pytest.raises(wrong):
-            learned.pin_learned_subject(
+            experiments.pin_learned_subject(
                 home.runtime, "crab", "experience:" + "x" * (wrong is NotFound)
             )
     home.clock.advance(31 * DAY)
     shown(home, name)
     assert night(home) == ()
-    learned.unpin_learned_subject(home.runtime, "crab", pin)
+    experiments.unpin_learned_subject(home.runtime, "crab", pin)
     shown(home, name)
     (again,) = night(home)
     assert learned.find_adjustment(home.home.facts, "crab", made.id).ended_by == again.id
@@ -213,7 +213,7 @@ def test_nothing_is_proposed_again_for_thirty_days(home: House) -> None:
     assert not proposes(28)
     follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     home.clock.advance(40 * DAY)
-    learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
+    undo.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert [proposes(1), proposes(28), proposes(3)] == [False, False, True]
 
 
@@ -264,7 +264,7 @@ def test_whoever_dies_while_writing_leaves_all_of_it_or_nothing(home: House, act
         "follow": lambda runtime: find_followed_learning_proposal(
             runtime, "crab", made.id, "owner"
         ),
-        "undo": lambda runtime: learned.undo_adjustment(runtime, "crab", made.id, "owner"),
+        "undo": lambda runtime: undo.undo_adjustment(runtime, "crab", made.id, "owner"),
     }
     if act == "undo":
         does["follow"](home.runtime)
@@ -314,10 +314,10 @@ def test_what_fits_the_present_no_more_is_neither_followed_nor_taken_back(home: 
     assert gone is not None
     home.home.facts.commit(gone.with_body(experience(home, second).replaced(retired_at=None)))
     with pytest.raises(Conflict, match="restored concurrently"):
-        learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
+        undo.undo_adjustment(home.runtime, "crab", made.id, "owner")
     home.home.facts.commit(gone.removed().replaced(version=0))
     with pytest.raises(Conflict, match="erased concurrently"):
-        learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
+        undo.undo_adjustment(home.runtime, "crab", made.id, "owner")
 
 
 def test_forgetting_reaches_retired_experiences_and_all_that_names_them(

@@ -21,7 +21,8 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.skills.skill import BY_EVIDENCE, SKILL, SkillStatus
 from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
-from opencrab.engine.learning import feedback
+from opencrab.engine.learning import experiments, feedback, undo
+from opencrab.engine.learning.changes import LearningChange
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.ports.learning import load_learning_data
 from tests.crash.outside import Reply
@@ -115,30 +116,29 @@ def test_a_mix_is_proposed_once_and_applied_only_where_the_owner_lets_it(home: H
     assert [each.state.value for each in _changes(home)] == ["applied", "superseded"]
     assert mind(home).mixes[0].weights == {"cheap": 1.0}
     with pytest.raises(Conflict, match=r"superseded.*came later"):
-        learned.undo_adjustment(home.runtime, "crab", proposed[0].id, "owner")
+        undo.undo_adjustment(home.runtime, "crab", proposed[0].id, "owner")
 
 
-def test_a_mix_whose_quality_falls_is_taken_back_and_not_made_again(home: House) -> None:
+def test_a_mix_that_fell_gives_way_and_an_undone_one_is_not_made_again(home: House) -> None:
     learner(home, **APPLY)
     _two_models(home)
     home.clock.advance(86_400)
     review_agent_now(home.runtime, "crab", "daily")
     assert mind(home).mixes[0].weights == {"cheap": 1.0}
     home.clock.advance(86_400)
-    lived(home, 60, good=False, model="cheap")
+    lived(home, 240, good=False, model="cheap")
     home.clock.advance(86_400)
-    looked = review_agent_now(home.runtime, "crab", "daily")
-    assert [each.state.value for each in looked.adjustments] == ["rolled_back"]
-    assert looked.adjustments[0].ended_by == "daily-2026-01-07"
+    (made,) = review_agent_now(home.runtime, "crab", "daily").adjustments
+    assert (made.state.value, made.by) == ("applied", "daily-2026-01-07")
+    assert mind(home).mixes[0].weights == {"dear": 1.0}
+    for each in (made, _changes(home)[-1]):
+        undo.undo_adjustment(home.runtime, "crab", each.id, "owner")
     assert mind(home).mixes == ()
-    assert "rolled back automatically" in told(home, "2026-01-07")
-    assert "自動で元に戻しました" in told(home, "2026-01-07.ja")
     # Days on which it did better than ever change nothing so soon.
-    lived(home, 400, good=True, model="cheap")
+    lived(home, 1_000, good=True, model="cheap")
     home.clock.advance(86_400)
-    looked = review_agent_now(home.runtime, "crab", "daily")
-    assert [each.reason for each in looked.standstills] == ["taken_back"]
-    assert mind(home).mixes == ()
+    told_again = review_agent_now(home.runtime, "crab", "daily").standstills
+    assert ([each.reason for each in told_again], mind(home).mixes) == (["taken_back"], ())
 
 
 def test_what_was_changed_is_undone_unless_something_changed_it_since(home: House) -> None:
@@ -146,25 +146,26 @@ def test_what_was_changed_is_undone_unless_something_changed_it_since(home: Hous
     review_agent_now(home.runtime, "crab", "daily")
     bad, good = _changes(home, "bad")[0], _changes(home, "good")[0]
     assert (
-        learned.undo_adjustment(home.runtime, "crab", bad.id, "owner").state
-        is AdjustmentState.UNDONE
+        undo.undo_adjustment(home.runtime, "crab", bad.id, "owner").state is AdjustmentState.UNDONE
     )
-    assert learned.undo_adjustment(home.runtime, "crab", bad.id, "owner").ended_by == "owner"
-    learned.undo_adjustment(home.runtime, "crab", good.id, "owner")
+    assert undo.undo_adjustment(home.runtime, "crab", bad.id, "owner").ended_by == "owner"
+    undo.undo_adjustment(home.runtime, "crab", good.id, "owner")
     assert (skill(home, "bad").status, skill(home, "good").status) == ("candidate", "candidate")
     assert [each.on_trial for each in mind(home).skills] == [True, True]
     # What an owner brought back is not sent away again on the very same evidence.
     home.clock.advance(86_400)
     assert review_agent_now(home.runtime, "crab", "daily").adjustments == ()
-    stopped = learned.end_experiment(home.runtime, "crab", "skill:good", "owner")
+    stopped = experiments.end_experiment(home.runtime, "crab", "skill:good", "owner")
     assert (stopped.reason, skill(home, "good").status) == ("stopped", "active")
+    over = good.replaced(state=AdjustmentState.SUPERSEDED)
+    change = LearningChange(over, was=AdjustmentState.APPLIED)
     with pytest.raises(Conflict, match="no longer applied"):
-        learned.roll_back_mix(home.runtime, "crab", good, "night")
+        learned.store_adjustment(home.home.facts, "crab", change)
     with pytest.raises(NotFound):
-        learned.undo_adjustment(home.runtime, "crab", "nothing", "owner")
+        undo.undo_adjustment(home.runtime, "crab", "nothing", "owner")
     home.clock.advance(1)
     with pytest.raises(Conflict, match="not on trial"):
-        learned.end_experiment(home.runtime, "crab", "skill:good", "owner")
+        experiments.end_experiment(home.runtime, "crab", "skill:good", "owner")
 
 
 def test_a_week_is_told_when_it_is_over(home: House) -> None:
@@ -188,13 +189,13 @@ def test_a_week_is_told_when_it_is_over(home: House) -> None:
 def test_nothing_that_is_pinned_moves(home: House) -> None:
     _tried(home, **APPLY)
     _two_models(home, at=_yesterday(home))
-    learned.pin_learned_subject(home.runtime, "crab", "skill:bad")
+    experiments.pin_learned_subject(home.runtime, "crab", "skill:bad")
     with pytest.raises(NotFound):
-        learned.pin_learned_subject(home.runtime, "crab", "skill:none")
+        experiments.pin_learned_subject(home.runtime, "crab", "skill:none")
     with pytest.raises(Invalid):
-        learned.pin_learned_subject(home.runtime, "crab", "memory:x")
-    learned.pin_learned_subject(home.runtime, "crab", "skill:good")
-    learned.unpin_learned_subject(home.runtime, "crab", "skill:good")
+        experiments.pin_learned_subject(home.runtime, "crab", "memory:x")
+    experiments.pin_learned_subject(home.runtime, "crab", "skill:good")
+    experiments.unpin_learned_subject(home.runtime, "crab", "skill:good")
     facts, kept = home.home.facts, mind(home).replaced(pinned=("models:" + CHAT, "skill:bad"))
     stored = facts.get("crab", "mind", "mind")
     assert stored is not None
@@ -214,11 +215,11 @@ def test_an_experiment_with_models_is_stopped_pinned_and_begun_again(home: House
     review_agent_now(home.runtime, "crab", "daily")
     mixed = mind(home).mixes
     assert set(mixed[0].weights) == {"cheap", "dear"}
-    stopped = learned.end_experiment(home.runtime, "crab", "models:" + CHAT, "owner")
+    stopped = experiments.end_experiment(home.runtime, "crab", "models:" + CHAT, "owner")
     assert stopped.after == {"weights": {"cheap": 1.0}}
     assert mind(home).pinned == ("models:" + CHAT,)
     assert [each.state.value for each in _changes(home)] == ["applied", "superseded"]
-    learned.undo_adjustment(home.runtime, "crab", stopped.id, "owner")
+    undo.undo_adjustment(home.runtime, "crab", stopped.id, "owner")
     assert (mind(home).mixes, mind(home).pinned) == (mixed, ())
 
 

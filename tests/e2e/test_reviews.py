@@ -14,7 +14,7 @@ from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL
 from opencrab.domain.value import Language
-from opencrab.engine.learning import changes, feedback
+from opencrab.engine.learning import changes, feedback, undo
 from opencrab.engine.learning.nightly.run import review_agent_now, run_nightly_review
 from opencrab.engine.learning.nightly.schedule import (
     current_review_period,
@@ -204,7 +204,7 @@ def test_a_night_that_comes_later_goes_by_what_the_review_knew(home: House) -> N
     review_agent_now(home.runtime, "crab", "review")
     promoted = next(each for each in _changes(home) if each.subject == "good")
     assert promoted.evidence["turns"] == 140
-    changes.undo_adjustment(home.runtime, "crab", promoted.id, "owner")
+    undo.undo_adjustment(home.runtime, "crab", promoted.id, "owner")
     home.clock.advance(9 * 3_600)
     review_agent_now(home.runtime, "crab", "daily")
     assert skill(home, "good").status == "candidate"

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentState,
-    are_mixes_alike,
     describe_mix,
     heaviest_learned_alias,
     mix_of,
@@ -27,7 +25,6 @@ from opencrab.domain.learning.evidence import (
     STANDING,
     ClosedEvidence,
     Evidence,
-    ModelEvidence,
 )
 from opencrab.domain.learning.model_selection import HELD
 from opencrab.domain.learning.reward import TurnOpinion
@@ -58,23 +55,13 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T")
 
 
 class Seeing(ProductPolicy):
-    """Ours, with what its last day let be seen, and what was known after each night."""
+    """Ours, with what its last day let be seen."""
 
     seen = SimulatedDay()
 
     def learn_from_day(self, day: int, seen: SimulatedDay) -> None:
         self.seen = seen
         super().learn_from_day(day, seen)
-        self.then[f"{self.folded.ended}"] = self.evidence
-
-    @cached_property
-    def then(self) -> dict[str, Evidence]:
-        """All that was known when a day had ended."""
-        return {}
-
-    def known(self, day: str, subject: str, model: str) -> ModelEvidence:
-        """What was known of a model for a kind of work when a day had ended."""
-        return self.then[day].models.get(f"{subject}/{model}", ModelEvidence())
 
 
 @dataclass(frozen=True)
@@ -191,14 +178,10 @@ def _is_full(rule: ProductPolicy) -> bool:
 
 
 def _is_lawful_mix(rule: Seeing, made: list[Adjustment]) -> None:
-    """One mix holds, no share is drawn anew too soon, and what holds is watched from its day."""
+    """One mix holds, and no share is drawn anew too soon."""
     held = [each for each in made if each.state is AdjustmentState.APPLIED]
-    assert len(held) <= 1
-    # Where the first split was rolled back there is none again.
-    after = held[0].after if held else made[0].before
-    assert describe_mix(mix_of(rule.mind, made[0].subject)) == after
-    back = {each.id for each in made if each.state is AdjustmentState.ROLLED_BACK}
-    assert not back & {each.ended_by for each in made}, "what held before it holds again"
+    assert len(held) == 1
+    assert describe_mix(mix_of(rule.mind, made[0].subject)) == held[0].after
     for earlier, later in pairwise(made):
         best, asked = heaviest_learned_alias(later.after), earlier.after["weights"]
         tries_little = (
@@ -207,30 +190,6 @@ def _is_lawful_mix(rule: Seeing, made: list[Adjustment]) -> None:
         if tries_little and earlier.state is AdjustmentState.SUPERSEDED:
             fresh = later.after["weights"].keys() - earlier.after["weights"].keys()
             assert fresh or later.at - earlier.at >= HELD
-    for each in made[:-1]:
-        until = each.evidence["until"]
-        assert until == each.at.date().isoformat()
-        for model, then in _fresh(each, "then"):
-            assert then["turns"] == rule.known(until, each.subject, model).turns
-    for each in made:
-        _is_made_anew(rule, each, [one for one in made if one.ended_at and one.ended_at <= each.at])
-
-
-def _is_made_anew(rule: Seeing, made: Adjustment, over: list[Adjustment]) -> None:
-    """What was taken back is not made again, and its models count by what came after it."""
-    back = [each for each in over if each.state is AdjustmentState.ROLLED_BACK]
-    assert not any(are_mixes_alike(each.after, made.after) for each in back)
-    for model, before in _fresh(made, "before"):
-        known = rule.known(made.by.removeprefix("daily-"), made.subject, model)
-        fell = [each.evidence["then"][model] for each in back if model in each.evidence["fell"]]
-        turns, failed = (max((e[n] for e in fell), default=0) for n in ("turns", "failed"))
-        assert (before["turns"], before["failed"]) == (known.turns - turns, known.failed - failed)
-
-
-def _fresh(made: Adjustment, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What is told of models that were not watched before."""
-    kept = made.evidence.get("kept", {})
-    return (each for each in made.evidence[name].items() if each[0] not in kept)
 
 
 def _house(folder: Path, rule: ProductPolicy) -> House:

@@ -92,7 +92,7 @@ def test_who_stood_in_and_what_was_lost_are_told_with_the_rest(home: House) -> N
     (each,) = told(home)
     first, second = each.served
     assert (first.model, first.failed, first.last_row) == ("fake:crab", 1, "")
-    assert (second.model, second.is_fallback, second.failed) == ("other:backup", True, 0)
+    assert (second.model, second.chosen_by, second.failed) == ("other:backup", "fallback", 0)
     assert second.last_row == rows(home)[-1].id
     assert [row.state for row in rows(home)] == [CallState.FAILED, CallState.COMPLETED]
 

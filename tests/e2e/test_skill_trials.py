@@ -13,9 +13,9 @@ from opencrab.domain.learning.signals import (
     SkillHoldouts,
     draw_learned_skill_holdouts,
 )
-from opencrab.domain.learning.skill_lifecycle import (
+from opencrab.domain.learning.skill_trials import index_learned_skill
+from opencrab.domain.skills.lifecycle import (
     SkillTeaching,
-    index_learned_skill,
     promote_learned_skill,
     skill_lesson,
     teach_learned_skill,

@@ -15,7 +15,7 @@ from opencrab.domain.learning.change import (
     mix_of,
 )
 from opencrab.domain.skills.skill import SkillStatus
-from opencrab.engine.learning import changes
+from opencrab.engine.learning import changes, experiments, undo
 from opencrab.engine.learning.changes import LearningChange
 from opencrab.engine.learning.nightly.models import apply_mix
 from opencrab.engine.learning.nightly.run import review_agent_now
@@ -34,48 +34,24 @@ def test_every_mix_is_undone_down_to_the_first_past_proposals(home: House) -> No
     wish = _made(home, BOTH, proposed=True)
     second = _made(home, CHEAP)
     assert _states(home) == ["applied", "superseded", "superseded"]
-    assert changes.undo_adjustment(home.runtime, "crab", second.id, "owner").state == "undone"
+    assert undo.undo_adjustment(home.runtime, "crab", second.id, "owner").state == "undone"
     again = changes.find_adjustment(home.home.facts, "crab", first.id)
     assert again == first
     assert changes.find_adjustment(home.home.facts, "crab", wish.id).ended_by == second.id
     assert mind(home).mixes[0].weights == BOTH
-    assert changes.undo_adjustment(home.runtime, "crab", second.id, "owner").state == "undone"
-    changes.undo_adjustment(home.runtime, "crab", first.id, "owner")
+    assert undo.undo_adjustment(home.runtime, "crab", second.id, "owner").state == "undone"
+    undo.undo_adjustment(home.runtime, "crab", first.id, "owner")
     assert (mind(home).mixes, _states(home)) == ((), ["undone", "superseded", "undone"])
-
-
-def test_what_holds_again_is_watched_and_taken_back_by_the_night(home: House) -> None:
-    learner(home, **APPLY)
-    known = {"fake:dear": {"n": 60, "total": 60, "squares": 60}}
-    evidence = {
-        "models": {"dear": "fake:dear"},
-        "quality": {"mean": 0.99, "low": 0.95, "high": 1.0, "n": 60},
-        "cost_micro_usd": 9_000,
-        "turns_a_day": 60,
-        "before": known,
-        "then": known,
-    }
-    first = _made(home, DEAR, evidence=evidence)
-    second = _made(home, CHEAP)
-    changes.roll_back_mix(home.runtime, "crab", second, "night")
-    assert mind(home).mixes[0].weights == DEAR
-    for good in (True, False):
-        assert changes.find_adjustment(home.home.facts, "crab", first.id).state == "applied"
-        lived(home, 60, good=good, model="dear")
-        home.clock.advance(86_400)
-        review_agent_now(home.runtime, "crab", "daily")
-    assert changes.find_adjustment(home.home.facts, "crab", first.id).state == "rolled_back"
-    assert mind(home).mixes == ()
 
 
 def test_what_is_stopped_twice_keeps_its_way_back(home: House) -> None:
     learner(home, **APPLY)
     _made(home, BOTH)
-    one = changes.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
+    one = experiments.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
     home.clock.advance(1)
     with pytest.raises(Conflict, match="'cheap' is already the only model"):
-        changes.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
-    changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
+        experiments.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
+    undo.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert (mind(home).mixes[0].weights, mind(home).pinned) == (BOTH, ())
 
 
@@ -85,11 +61,11 @@ def test_a_stop_that_is_undone_sets_no_pin_and_takes_none_that_was_there(
 ) -> None:
     learner(home, **APPLY)
     _made(home, BOTH)
-    changes.pin_learned_subject(home.runtime, "crab", SUBJECT.text)
-    one = changes.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
+    experiments.pin_learned_subject(home.runtime, "crab", SUBJECT.text)
+    one = experiments.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
     if freed:
-        changes.unpin_learned_subject(home.runtime, "crab", SUBJECT.text)
-    changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
+        experiments.unpin_learned_subject(home.runtime, "crab", SUBJECT.text)
+    undo.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert mind(home).mixes[0].weights == BOTH
     assert mind(home).pinned == (() if freed else (SUBJECT.text,))
 
@@ -97,15 +73,15 @@ def test_a_stop_that_is_undone_sets_no_pin_and_takes_none_that_was_there(
 def test_a_promotion_is_undone_only_where_the_skill_can_be_on_trial(home: House) -> None:
     learner(home)
     learnt(home, "good")
-    one = changes.end_experiment(home.runtime, "crab", "skill:good", "owner")
-    changes.pin_learned_subject(home.runtime, "crab", "skill:good")
+    one = experiments.end_experiment(home.runtime, "crab", "skill:good", "owner")
+    experiments.pin_learned_subject(home.runtime, "crab", "skill:good")
     with pytest.raises(Conflict, match="remains active: it is pinned") as refused:
-        changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
+        undo.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert "unpin" in (refused.value.cure or "")
     assert skill(home, "good").status is SkillStatus.ACTIVE
     assert changes.find_adjustment(home.home.facts, "crab", one.id).state == "applied"
-    changes.unpin_learned_subject(home.runtime, "crab", "skill:good")
-    changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
+    experiments.unpin_learned_subject(home.runtime, "crab", "skill:good")
+    undo.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert skill(home, "good").status is SkillStatus.CANDIDATE
 
 

@@ -9,8 +9,8 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Approval
 from opencrab.domain.errors import OpenCrabError, Refused
 from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of_label
-from opencrab.domain.learning.skill_lifecycle import skill_lesson
 from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.skills.lifecycle import skill_lesson
 from opencrab.domain.skills.skill import SKILL
 from opencrab.engine.approvals import approvals, grants
 from opencrab.engine.goals import instructions

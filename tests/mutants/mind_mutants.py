@@ -259,11 +259,11 @@ MUTANTS = (
         fault="a night whose message comes twice is carried out twice",
     ),
     Mutant(
-        id="night-nothing-taken-back",
-        module="opencrab.engine.learning.nightly.run",
-        old="scene = _taken_back(scene)",
-        new="pass",
-        fault="a change that made an agent worse is never taken back",
+        id="night-applied-unasked",
+        module="opencrab.engine.learning.nightly.models",
+        old="applies = findings.aim.leave is LearningMode.APPLY",
+        new="applies = True",
+        fault="a night applies a traffic split that its owner wants proposed only",
     ),
     Mutant(
         id="observe-agents-trusted",

@@ -24,7 +24,7 @@ from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.money.budget import FREE
 from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.turn.turn import Trigger, TurnStatus
-from opencrab.engine.learning.measures import MOST_TURNS
+from opencrab.engine.insight.measures import MOST_TURNS
 from opencrab.ports.usage.ledger import UsageLedger
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.learning import DAY, MONDAY, USAGE, Pair, School

@@ -9,11 +9,7 @@ import pytest
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.skill_lifecycle import (
-    SkillTeaching,
-    skill_lesson,
-    teach_learned_skill,
-)
+from opencrab.domain.skills.lifecycle import SkillTeaching, skill_lesson, teach_learned_skill
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
     SKILL,

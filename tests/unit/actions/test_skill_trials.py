@@ -11,7 +11,7 @@ from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import SkillHoldouts
-from opencrab.domain.learning.skill_lifecycle import retire_learned_skill
+from opencrab.domain.skills.lifecycle import retire_learned_skill
 from opencrab.domain.skills.skill import BY_EVIDENCE, SKILL, Effectiveness, SkillStatus
 from opencrab.domain.statistics.hash_bucket import hash_fraction
 from opencrab.domain.value import Language

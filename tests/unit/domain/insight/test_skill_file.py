@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.domain.insight.skill_file import learned_skill_file_path, learned_skill_file_text
-from opencrab.domain.learning.skill_lifecycle import skill_lesson
+from opencrab.domain.skills.lifecycle import skill_lesson
 from opencrab.domain.value import Language
 
 HASHED = skill_lesson("a/b", "x", guidance="y").name

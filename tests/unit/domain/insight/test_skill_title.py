@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.insight.skill_title import learned_skill_title
-from opencrab.domain.learning.skill_lifecycle import skill_lesson
+from opencrab.domain.skills.lifecycle import skill_lesson
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A day's turns become sums: each turn once, each worth with those that had a part in it."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.insight.figures import analytics_totals, model_qualities_for_analytics
 from opencrab.domain.insight.recommendations import compare_models_for_analytics
-from opencrab.domain.learning.aggregate import gather_evidence
+from opencrab.domain.learning.aggregate import evidence_of_turns, learning_rewards_of_turns
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.reward import TurnOpinion
 from opencrab.domain.learning.signals import ServedCalls, TurnSignals
@@ -53,6 +54,16 @@ def opinion(number: int, *, up: bool | None) -> TurnOpinion:
 def row(number: int, call: int = 1) -> str:
     """The metrics id of a turn's call."""
     return f"20261121T120000.000000Z-t{number}-{call:04d}"
+
+
+def gather_evidence(
+    signals: Sequence[TurnSignals],
+    opinions: Sequence[TurnOpinion],
+    grades: Mapping[str, float],
+    later: Sequence[TurnSignals] = (),
+) -> Evidence:
+    """What a day's turns show."""
+    return evidence_of_turns(learning_rewards_of_turns(signals, opinions, later), grades)
 
 
 def test_nothing_comes_of_nothing() -> None:

@@ -13,12 +13,11 @@ from opencrab.domain.learning.bandit import (
     BanditMix,
     BanditSubject,
     bandit_mixes,
-    is_learned_quality_below,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
 from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
-from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
+from opencrab.domain.statistics.confidence import MomentSums
 
 
 def ones(good: float, n: int) -> MomentSums:
@@ -224,20 +223,6 @@ def test_the_same_seed_draws_the_same_mix() -> None:
     unsure = (arm("a", 0.7, 10, n=30), arm("b", 0.72, 10, n=30), arm("c", 0.6, 10, n=0))
     assert of(*unsure, explore=0.3) == of(*unsure, explore=0.3)
     assert 0.25 < 1 - max(weights(of(*unsure, explore=0.3)).values()) <= 0.3001
-
-
-@pytest.mark.parametrize(
-    ("after", "is_so"),
-    [
-        (ones(0.1, 10), False),
-        (ones(0.4, 60), True),
-        (ones(0.72, 60), False),
-        (ones(0.9, 500), False),
-    ],
-)
-def test_quality_fell_only_where_no_doubt_is_left(after: MomentSums, is_so: bool) -> None:  # noqa: FBT001
-    before = estimate_mean(ones(0.8, 400)) or Estimate(n=0, mean=0, low=0, high=0)
-    assert is_learned_quality_below(before, estimate_mean(after) or before) is is_so
 
 
 def test_what_the_budget_cannot_pay_whole_is_explored_in_part() -> None:

@@ -11,14 +11,3 @@ def test_failures_count_by_as_much_as_answers_are_judged() -> None:
     assert seldom.value_sums.mean == pytest.approx(8 / 11)
     assert ModelEvidence(turns=3, failed=3).value_sums.mean == 0
     assert ModelEvidence(turns=5, failed=1).value_sums.n == 0
-
-
-def test_what_came_since_a_moment_counts_its_own_failures_only() -> None:
-    then = ModelEvidence(
-        quality=MomentSums(n=190, total=180.0, squares=180.0), turns=240, failed=40
-    )
-    now = ModelEvidence(quality=MomentSums(n=230, total=184.0, squares=184.0), turns=640, failed=40)
-    later = now.since(ModelEvidence.of(then.as_dict))
-    assert later.value_sums == MomentSums(n=40, total=4.0, squares=4.0)
-    assert then.since(now).value_sums == MomentSums()
-    assert ModelEvidence.of({}) == ModelEvidence()

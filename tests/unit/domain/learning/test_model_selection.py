@@ -164,7 +164,7 @@ def test_what_follows_is_told_for_each_kind_of_work_but_what_is_left_out() -> No
     aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY)
     follows = learn_model_choices(rich, aim, NOW, seed="x")
     assert {name: each.weights for name, each in follows.found.items()} == {TASK: {"fast": 1.0}}
-    skipped = learn_model_choices(rich, aim, NOW, seed="x", skipped=(TASK,))
+    skipped = learn_model_choices(rich, aim, NOW, seed="x", only=())
     assert (skipped.found, skipped.still) == ({}, {})
     pinned = rich.replaced(mind=AgentState(pinned=(f"models:{TASK}",)))
     assert learn_model_choices(pinned, aim, NOW, seed="x").still == {TASK: "pinned"}

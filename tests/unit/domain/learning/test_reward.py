@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.learning.reward import TurnOpinion, turn_feedback_opinions, turn_reward
+from opencrab.domain.learning.reward import TurnOpinion, judge_turn, turn_feedback_opinions
 from opencrab.domain.learning.signals import TurnSignals
 from opencrab.domain.memory.memory import Experience
 from opencrab.domain.outcome import Outcome
@@ -26,7 +26,7 @@ def of(*ups: bool | None, corrected: bool = False, repeated: bool = False, **tol
     opinions = [TurnOpinion(turn_id="t1", up=up, at=NOW) for up in ups]
     thanked = told.pop("thanked", False)
     marks = {"corrected": corrected, "repeated": repeated, "thanked": thanked}
-    return turn_reward(signals(**told), opinions, **marks)
+    return judge_turn(signals(**told), opinions, **marks).worth
 
 
 def test_a_turn_without_any_sign_is_neither_good_nor_bad() -> None:
@@ -72,9 +72,9 @@ def test_a_repaired_turn_that_answered_in_the_end_is_not_held_against_it() -> No
 def test_an_owners_word_stands_alone() -> None:
     crowd = [TurnOpinion(turn_id="t1", up=DOWN, at=NOW)] * 9
     said = [*crowd, TurnOpinion(turn_id="t1", up=UP, at=NOW, by_owner=True)]
-    assert turn_reward(signals(), said, corrected=False, repeated=False) == 1
+    assert judge_turn(signals(), said).worth == 1
     taken_back = [*crowd, TurnOpinion(turn_id="t1", up=None, at=NOW, by_owner=True)]
-    assert turn_reward(signals(), taken_back, corrected=False, repeated=False) == 0
+    assert judge_turn(signals(), taken_back).worth == 0
 
 
 def test_of_a_turn_that_answered_an_outsider_only_the_owners_opinion_counts() -> None:
@@ -82,7 +82,7 @@ def test_of_a_turn_that_answered_an_outsider_only_the_owners_opinion_counts() ->
     assert of(outsider=True, status=TurnStatus.FAILED) is None
     owners = [TurnOpinion(turn_id="t1", up=up, at=NOW, by_owner=not up) for up in (UP, UP, DOWN)]
     strange = signals(outsider=True, done=5)
-    assert turn_reward(strange, owners, corrected=False, repeated=False) == 0
+    assert judge_turn(strange, owners).worth == 0
 
 
 def lived(minute: int, outcome: Outcome, **told: Any) -> Experience:

@@ -10,9 +10,9 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
-from opencrab.domain.learning.skill_lifecycle import (
+from opencrab.domain.learning.skill_trials import index_learned_skill
+from opencrab.domain.skills.lifecycle import (
     SkillTeaching,
-    index_learned_skill,
     promote_learned_skill,
     skill_lesson,
     teach_learned_skill,

@@ -18,7 +18,7 @@ from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, NotFound, Refused
 from opencrab.domain.insight.skill_file import learned_skill_file_text
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.skill_lifecycle import promote_learned_skill, skill_lesson
+from opencrab.domain.skills.lifecycle import promote_learned_skill, skill_lesson
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.skills.owner import SkillOwner, SkillState

@@ -1,6 +1,6 @@
 """Evidence for readers: the sum of closed days, each open day, and what is known of it now."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
@@ -9,11 +9,12 @@ from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.aggregate import compute_learning_days
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.domain.learning.review_period import MADE_UP_DAYS, review_day_midnight
-from opencrab.domain.learning.reward import turn_feedback_opinions
+from opencrab.domain.learning.reward import TurnOpinion, turn_feedback_opinions
 from opencrab.domain.learning.reward_model import NO_REWARDS, RewardSums
 from opencrab.domain.learning.reward_rows import CLOSED_REWARDS, ClosedRewards, KnownRewards
 from opencrab.domain.learning.signals import SIGNALS, TurnSignals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
 
@@ -62,8 +63,8 @@ def load_current_learning_data(
     if standing.closed_to:
         first = max(first, date.fromisoformat(standing.closed_to) + timedelta(days=1))
     since = review_day_midnight(first)
-    signals = _read_signals(facts, agent_id, since)
-    said = turn_feedback_opinions(_read_experiences(facts, agent_id, since)) if signals else ()
+    signals = read_turn_signals(facts, agent_id, since)
+    said = read_turn_opinions(facts, agent_id, since) if signals else ()
     days = dict(stored)
     found = compute_learning_days(signals, said, {}, ended=today, worded=worded)
     for ended, of_day in found.items():
@@ -93,12 +94,19 @@ def _load_stored(
     return standing, days, max((*stored, standing.closed_to))
 
 
-def _read_signals(facts: Documents, agent_id: str, since: datetime) -> tuple[TurnSignals, ...]:
+def read_turn_signals(facts: Documents, agent_id: str, since: datetime) -> tuple[TurnSignals, ...]:
+    """Return the signals of an agent's turns that ended since a time."""
     kept = all_pages(facts, agent_id, SIGNALS, after=signals_id(since))
     return tuple(fact.read(TurnSignals) for fact in kept)
 
 
-def _read_experiences(facts: Documents, agent_id: str, since: datetime) -> tuple[Experience, ...]:
+def read_turn_opinions(facts: Documents, agent_id: str, since: datetime) -> tuple[TurnOpinion, ...]:
+    """Return what people think of turns that ended since a time, by which feedback is sorted."""
     after = new_ulid(int(since.timestamp() * 1_000), bytes(10))
     kept = all_pages(facts, agent_id, EXPERIENCE, after=after)
-    return tuple(fact.read(Experience) for fact in kept)
+    return turn_feedback_opinions(fact.read(Experience) for fact in kept)
+
+
+def text_times_of_skills(skills: Iterable[AcquiredSkill]) -> dict[str, datetime]:
+    """Return when each skill got its current text, where that is known."""
+    return {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}

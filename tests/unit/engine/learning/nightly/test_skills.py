@@ -9,7 +9,7 @@ from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.change import adjustment_id
 from opencrab.domain.learning.evidence import ClosedEvidence, Evidence, TreatedAndControl
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.skill_lifecycle import index_learned_skill
+from opencrab.domain.learning.skill_trials import index_learned_skill
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus, SourceType
 from opencrab.domain.statistics.confidence import MomentSums

@@ -8,11 +8,10 @@ from opencrab.domain.learning.change import AdjustmentKind, AdjustmentState
 from opencrab.domain.learning.review_period import Remark
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.domain.value import Language
-from opencrab.engine.learning.report.changes import learning_report_usd
 from opencrab.engine.learning.report.phrases import (
     _SENTENCES,
-    learning_phrase,
-    learning_reason_phrase,
+    ReportPhrases,
+    learning_report_usd,
 )
 from tests.cases import for_each
 
@@ -33,13 +32,13 @@ def test_whatever_a_change_can_be_has_words() -> None:
     kinds = {f"{kind.value}_subject" for kind in AdjustmentKind}
     words = {each.value for each in (*AdjustmentState, *Remark, *SkillStatus)}
     assert kinds | words <= _SENTENCES.keys()
-    told = learning_phrase("merge", Language.EN, other="x")
+    told = ReportPhrases(Language.EN)("merge", other="x")
     assert told == "merge it with `x`: their texts are the same"
 
 
 def test_a_reason_without_words_is_told_as_it_is() -> None:
-    assert learning_reason_phrase("harms", Language.JA) == "悪影響がある"
-    assert learning_reason_phrase("asked_for", Language.EN) == "asked for"
+    assert ReportPhrases(Language.JA).reason("harms") == "悪影響がある"
+    assert ReportPhrases(Language.EN).reason("asked_for") == "asked for"
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from opencrab.engine.insight.llm_analytics import (
     WeekOfQuality,
     WeekOfUse,
 )
+from opencrab.engine.insight.measures import LITTLE, Measure
 from opencrab.engine.insight.memory_analytics import (
     MemoryAnalytics,
     Recalling,
@@ -41,7 +42,6 @@ from opencrab.engine.insight.skill_analytics import (
     TrialOf,
     WeekOfLearning,
 )
-from opencrab.engine.learning.measures import LITTLE, Measure
 from tests.unit.gateways.cli.server import Program, Server, ok, page
 from tests.unit.gateways.cli.views import NOW, agent_view
 

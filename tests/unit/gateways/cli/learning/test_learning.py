@@ -23,8 +23,8 @@ from opencrab.engine.insight.experiments import (
     Pinned,
 )
 from opencrab.engine.insight.explored_models import MixedModel
+from opencrab.engine.insight.measures import LITTLE, Measure
 from opencrab.engine.insight.skill_analytics import TrialOf
-from opencrab.engine.learning.measures import LITTLE, Measure
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import NOW, agent_view
 

@@ -1,7 +1,7 @@
 """A claim as a belief: its words, its confidence, and where it comes from."""
 
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
+from opencrab.domain.learning.skill_trials import may_vouch_for_learned_skill
 from opencrab.domain.memory.belief import CLAIM, EVIDENCE, Belief
 from opencrab.domain.memory.belief_index import belief_id_in_memory
 from opencrab.domain.memory.write_policy import TAINTED_CONFIDENCE

@@ -2,7 +2,7 @@
 
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, Refused, TooLarge
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
+from opencrab.domain.learning.skill_trials import may_vouch_for_learned_skill
 from opencrab.domain.memory.belief import BELIEF_TESTS
 from opencrab.domain.text.plain import text_on_one_line
 from opencrab.domain.turn.declared_test import (

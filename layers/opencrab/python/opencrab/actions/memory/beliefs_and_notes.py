@@ -20,7 +20,7 @@ from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, NotFound, Refused, TooLarge
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
+from opencrab.domain.learning.skill_trials import may_vouch_for_learned_skill
 from opencrab.domain.memory.belief import BELIEF, EVIDENCE, Belief, Evidence, revise_belief
 from opencrab.domain.memory.belief_index import (
     BELIEFS,

@@ -11,7 +11,7 @@ from opencrab.actions.models.text import action_text_for_models
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
+from opencrab.domain.learning.skill_trials import may_vouch_for_learned_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.memory.search_row import memory_search_row_of_experience
 from opencrab.domain.models.routing import Use

@@ -43,11 +43,11 @@ from opencrab.domain.learning.model_selection import (
     learned_quality_gain,
     learned_savings,
     mix_adjustment,
+    mix_adjustments,
     mix_of_bandit,
     open_bandit_choices,
 )
-from opencrab.domain.learning.regression_watch import mix_adjustments
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
+from opencrab.domain.learning.skill_trials import may_vouch_for_learned_skill
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Unit, Value

@@ -7,7 +7,7 @@ from opencrab.actions.workspace.provenance import writes_untainted_workspace_fil
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.insight.skill_file import learned_skill_file_path, learned_skill_file_text
-from opencrab.domain.learning.skill_lifecycle import SkillLesson
+from opencrab.domain.skills.lifecycle import SkillLesson
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.domain.turn.action import ActionResult, FileWritten
 from opencrab.ports.turn.action import ActionContext

@@ -26,19 +26,19 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
 from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.signals import draw_learned_skill_holdouts
-from opencrab.domain.learning.skill_lifecycle import (
+from opencrab.domain.learning.skill_trials import may_vouch_for_learned_skill
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.skills.lifecycle import (
     SkillLesson,
     SkillTeaching,
     guidance_naming_actions,
     learned_skill_name,
-    may_vouch_for_learned_skill,
     no_learned_skill_error,
     restore_learned_skill,
     retire_learned_skill,
     skill_lesson,
 )
-from opencrab.domain.memory.memory import EXPERIENCE, Experience
-from opencrab.domain.outcome import Outcome
 from opencrab.domain.skills.skill import SourceType
 from opencrab.domain.text.plain import clean_text, text_on_one_line
 from opencrab.domain.turn.action import ActionResult, Effect, SkillUsed

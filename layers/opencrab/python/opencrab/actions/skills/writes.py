@@ -7,24 +7,26 @@ from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Refused
 from opencrab.domain.learning.signals import learned_skill_pin
-from opencrab.domain.learning.skill_lifecycle import (
-    SkillLesson,
-    SkillTeaching,
-    index_learned_skill,
-    is_learned_skill_named,
-    learned_skill_name,
-    may_vouch_for_learned_skill,
-    no_learned_skill_error,
-    place_learned_skill,
-    require_learned_skill_room,
-    takes_learned_skill_room,
-    teach_learned_skill,
-)
 from opencrab.domain.learning.skill_readers import (
     SKILL_READERS,
     learned_skill_document_names,
     learned_skill_readers,
     may_turn_read_learned_skill,
+)
+from opencrab.domain.learning.skill_trials import (
+    index_learned_skill,
+    may_vouch_for_learned_skill,
+    place_learned_skill,
+)
+from opencrab.domain.skills.lifecycle import (
+    SkillLesson,
+    SkillTeaching,
+    is_learned_skill_named,
+    learned_skill_name,
+    no_learned_skill_error,
+    require_learned_skill_room,
+    takes_learned_skill_room,
+    teach_learned_skill,
 )
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
 from opencrab.domain.turn.action import ActionResult, SkillLearned

@@ -7,7 +7,7 @@ propose others; an edit of it changes nothing until the skill is stored again.
 import json
 
 from opencrab.domain.insight.skill_title import learned_skill_title
-from opencrab.domain.learning.skill_lifecycle import SkillLesson
+from opencrab.domain.skills.lifecycle import SkillLesson
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.domain.workspace.path import is_workspace_path
 

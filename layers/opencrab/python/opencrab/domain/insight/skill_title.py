@@ -1,6 +1,6 @@
 """The title of a learned skill: the name that it was given, where another had to be stored."""
 
-from opencrab.domain.learning.skill_lifecycle import learned_skill_name
+from opencrab.domain.skills.lifecycle import learned_skill_name
 
 _SEPARATOR = ": "
 

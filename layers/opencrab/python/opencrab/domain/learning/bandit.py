@@ -98,6 +98,10 @@ class BanditSubject(Value):
     turns_a_day: float = Field(default=1.0, ge=0)
     current: str = ""
 
+    def day_cost(self, model: str) -> float:
+        """Return what a day costs with a model alone, in micro-dollars."""
+        return self.turns_a_day * sum(x.cost or 0.0 for x in self.arms if x.model == model)
+
 
 class BanditMix(Value):
     """Weights by alias that add up to 1, with the expected quality, cost and latency of a turn.
@@ -135,24 +139,15 @@ def bandit_mixes(
         for name, each in subjects.items()
         if not reasons[name]
     }
-    spent = sum(_now(each) for name, each in subjects.items() if name not in tables)
+    spent = sum(
+        each.day_cost(each.current) for name, each in subjects.items() if name not in tables
+    )
     planned, reserve = (1.0, 0.0) if on_average else (SPENT, RESERVE)
     plan = _plan_within_budget(tables, day_micro_usd * planned - spent, reserve)
     return {
         name: _build_mix(tables[name], name, plan) if name in tables else (None, reasons[name])
         for name in subjects
     }
-
-
-def is_learned_quality_below(before: Estimate, now: Estimate) -> bool:
-    """Check whether quality after a change is significantly below the quality before it.
-
-    The intervals are combined as in `domain.statistics.confidence.estimate_difference`.
-    """
-    if now.n < LEAST_JUDGED:
-        return False
-    room = sqrt((before.mean - before.low) ** 2 + (now.high - now.mean) ** 2)
-    return before.mean - now.mean > room
 
 
 class _Table:
@@ -378,12 +373,6 @@ def _may_be_asked(arm: BanditArm, aim: Aim) -> bool:
 def _is_proven(arm: BanditArm, aim: Aim) -> bool:
     """Check whether an arm has enough judged turns to be best; others may only be explored."""
     return arm.quality.n >= (LEAST_TRIED if aim.explore > 0 else LEAST_JUDGED)
-
-
-def _now(subject: BanditSubject) -> float:
-    """Compute the present cost of a subject per day, in micro-dollars."""
-    current = [each.cost or 0.0 for each in subject.arms if each.model == subject.current]
-    return subject.turns_a_day * sum(current)
 
 
 def _latency(arm: BanditArm) -> float | None:

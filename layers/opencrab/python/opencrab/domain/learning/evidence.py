@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
-from typing import Any, Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from pydantic import Field
 
@@ -66,32 +66,6 @@ class ModelEvidence(_Summed):
         answered = self.turns - self.failed
         share = min(self.quality.n / answered, 1.0) if answered > 0 else 1.0
         return self.quality + MomentSums(n=round(self.failed * share))
-
-    @property
-    def as_dict(self) -> dict[str, Any]:
-        """The rewards and counts of turns as they are stored in an adjustment."""
-        return self.quality.model_dump(mode="json") | {"turns": self.turns, "failed": self.failed}
-
-    @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "ModelEvidence":
-        """Parse what `told` returned; {} gives empty evidence."""
-        sums = {name: told[name] for name in MomentSums.model_fields if name in told}
-        return cls(
-            quality=MomentSums(**sums),
-            turns=int(told.get("turns", 0)),
-            failed=int(told.get("failed", 0)),
-        )
-
-    def since(self, then: "ModelEvidence") -> "ModelEvidence":
-        """Return the evidence added since `then`, for rewards and counts.
-
-        Counts are at least 0, even if later opinions removed judged turns.
-        """
-        return ModelEvidence(
-            quality=self.quality.since(then.quality),
-            turns=max(self.turns - then.turns, 0),
-            failed=max(self.failed - then.failed, 0),
-        )
 
 
 class GradedTurns(_Summed):

@@ -3,15 +3,9 @@
 import json
 from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from opencrab.domain.learning.evidence import (
-    Evidence,
-    GradedTurns,
-    MemoryHits,
-    ModelEvidence,
-    TreatedAndControl,
-)
+from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.usage.ledger import parse_usage_task_key
 
 RECALLED_A_DAY, RECALLED = 300, 500
@@ -37,23 +31,33 @@ def trim_evidence(evidence: Evidence, recalled: int) -> Evidence:
 
     If it is still larger than BYTES because of long names, the limits are halved repeatedly.
     """
-    found, share = _encode_evidence_share(evidence, recalled, 1.0)
+    share = 1.0
+    found = _encode_evidence_share(evidence, recalled, share)
     while len(found.encode()) > BYTES and share > _LEAST_SHARE:
-        found, share = _encode_evidence_share(evidence, recalled, share / 2)
+        share /= 2
+        found = _encode_evidence_share(evidence, recalled, share)
     return Evidence.from_stored(found)
 
 
-def _encode_evidence_share(evidence: Evidence, recalled: int, share: float) -> tuple[str, float]:
-    """Encode the largest share of all entries as stored JSON; returns it with the share."""
+def _encode_evidence_share(evidence: Evidence, recalled: int, share: float) -> str:
+    """Encode the largest share of all entries as stored JSON."""
+
+    def most(named: Mapping[str, _Entry], limit: int, size: Callable[[_Entry], int]) -> Any:
+        limit = int(share * limit)
+        if len(named) <= limit:
+            return dict(named)
+        largest = sorted(named, key=lambda name: (-size(named[name]), name))[:limit]
+        return {name: named[name] for name in sorted(largest)}
+
     less = evidence.replaced(
-        models=_most(evidence.models, int(share * MODELS), _turns),
-        answers=_most(evidence.answers, int(share * ANSWERS), _turns),
-        skills=_most(evidence.skills, int(share * SKILLS), _paired_turn_count),
-        grades=_most(evidence.grades, int(share * GRADED), _grade_count),
-        recalled=_most(evidence.recalled, int(share * recalled), _recall_count),
+        models=most(evidence.models, MODELS, lambda each: each.turns),
+        answers=most(evidence.answers, ANSWERS, lambda each: each.turns),
+        skills=most(evidence.skills, SKILLS, lambda each: each.given.n + each.held.n),
+        grades=most(evidence.grades, GRADED, lambda bins: sum(x.grades.n for x in bins)),
+        recalled=most(evidence.recalled, recalled, lambda each: each.found),
     )
     told = json.loads(less.to_stored(), parse_float=lambda text: round(float(text), _PLACES))
-    return json.dumps(told, separators=(",", ":"), ensure_ascii=False), share
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
 
 def models_last_seen_in_evidence(
@@ -71,20 +75,18 @@ def without_retired_evidence(
 ) -> Evidence:
     """Return the evidence of these skills and these models only."""
 
-    def stays(key: str) -> bool:
-        return key.partition("/")[0] in skills and key.partition("/")[2] in models
+    def model_stays(key: str) -> bool:
+        return key.partition("/")[2] in models
 
     return evidence.replaced(
-        models={
-            key: each
-            for key, each in evidence.models.items()
-            if parse_usage_task_key(key)[2] in models
+        models={k: x for k, x in evidence.models.items() if parse_usage_task_key(k)[2] in models},
+        answers={k: x for k, x in evidence.answers.items() if model_stays(k)},
+        skills={
+            k: x
+            for k, x in evidence.skills.items()
+            if model_stays(k) and k.partition("/")[0] in skills
         },
-        answers={
-            key: each for key, each in evidence.answers.items() if key.partition("/")[2] in models
-        },
-        skills={key: each for key, each in evidence.skills.items() if stays(key)},
-        grades={key: each for key, each in evidence.grades.items() if key in models},
+        grades={k: x for k, x in evidence.grades.items() if k in models},
     )
 
 
@@ -95,29 +97,3 @@ def _models(evidence: Evidence) -> set[str]:
         *(key.partition("/")[2] for key in (*evidence.answers, *evidence.skills)),
         *evidence.grades,
     }
-
-
-def _most(
-    named: Mapping[str, _Entry], limit: int, size: Callable[[_Entry], int]
-) -> dict[str, _Entry]:
-    """Return the `limit` largest entries by name; all if there are no more."""
-    if len(named) <= limit:
-        return dict(named)
-    largest = sorted(named, key=lambda name: (-size(named[name]), name))[:limit]
-    return {name: named[name] for name in sorted(largest)}
-
-
-def _turns(known: ModelEvidence) -> int:
-    return known.turns
-
-
-def _paired_turn_count(known: TreatedAndControl) -> int:
-    return known.given.n + known.held.n
-
-
-def _grade_count(bins: tuple[GradedTurns, ...]) -> int:
-    return sum(each.grades.n for each in bins)
-
-
-def _recall_count(known: MemoryHits) -> int:
-    return known.found

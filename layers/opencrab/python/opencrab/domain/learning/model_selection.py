@@ -4,20 +4,19 @@ The night and the agent's own action choose by this. Only models that the agent 
 among the arms.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
-from opencrab.domain.learning.bandit import BanditArm, BanditMix, bandit_mixes
-from opencrab.domain.learning.bandit import BanditSubject as Mixing
+from opencrab.domain.learning.bandit import BanditArm, BanditMix, BanditSubject, bandit_mixes
 from opencrab.domain.learning.change import (
     ALIKE,
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
+    LearnedSubject,
     adjustment_id,
     are_mixes_alike,
     describe_mix,
@@ -26,12 +25,6 @@ from opencrab.domain.learning.change import (
     mix_of,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
-from opencrab.domain.learning.regression_watch import (
-    continued_baseline,
-    mix_adjustments,
-    mix_subject,
-    regression_baseline,
-)
 from opencrab.domain.learning.reward_model import (
     NO_REWARDS,
     RewardPosterior,
@@ -104,10 +97,16 @@ class ModelMixes(Value):
 
 
 def learn_model_choices(
-    ground: SelectionInput, aim: Aim, now: datetime, *, seed: str, skipped: Collection[str] = ()
+    ground: SelectionInput,
+    aim: Aim,
+    now: datetime,
+    *,
+    seed: str,
+    only: Collection[str] | None = None,
 ) -> ModelMixes:
-    """Choose traffic splits for all purposes and types of task but `skipped`, in one budget."""
-    free = {name: each for name, each in learnable_choices(ground).items() if name not in skipped}
+    """Choose traffic splits for all purposes and types of task, or for some, in one budget."""
+    every = learnable_choices(ground)
+    free = {name: each for name, each in every.items() if only is None or name in only}
     left, mean = bandit_budget_left(ground, free), ground.on_average
     decided = bandit_mixes(free, aim, day_micro_usd=left, seed=seed, on_average=mean)
     still = {
@@ -152,7 +151,7 @@ class ExpectedGain(Value):
     latency_ms: float | None = None
 
 
-def learnable_choices(ground: SelectionInput) -> dict[str, Mixing]:
+def learnable_choices(ground: SelectionInput) -> dict[str, BanditSubject]:
     """Return the open subjects that are neither pinned nor fixed, with their arms."""
     return {
         name: _mixing(ground, name)
@@ -163,7 +162,7 @@ def learnable_choices(ground: SelectionInput) -> dict[str, Mixing]:
 
 def why_learned_subject_is_fixed(agent: Agent, mind: AgentState, name: str) -> str:
     """Return the code for why a subject of this agent is fixed; "" if it is not."""
-    if is_learning_pinned(mind, mix_subject(name)):
+    if is_learning_pinned(mind, LearnedSubject(kind=AdjustmentKind.MODELS, name=name)):
         return "pinned"
     return "chosen" if _use(name) in agent.llm.models else ""
 
@@ -228,11 +227,24 @@ def mix_adjustment(
         subject=name,
         before=describe_mix(mix_of(ground.mind, name)),
         after=describe_mix(mix_of_bandit(name, mixed)),
-        evidence=_evidence(ground, name, mixed, now if state is AdjustmentState.APPLIED else None),
+        evidence={
+            "models": {alias: ground.choices[alias].name for alias in mixed.weights},
+            "quality": mixed.quality.model_dump(mode="json"),
+            "cost_micro_usd": round(mixed.cost_micro_usd, 3),
+            "latency_ms": mixed.latency_ms,
+            "current": bandit_current_alias(ground, name),
+            "turns_a_day": round(_model_turns_a_day(ground, name), 2),
+            "day_micro_usd": ground.day_micro_usd,
+        },
         reason=mixed.reason,
         by=by,
         state=state,
     )
+
+
+def mix_adjustments(earlier: Iterable[Adjustment], name: str) -> Iterator[Adjustment]:
+    """Return the adjustments of a subject's split, also proposed ones, in the given order."""
+    return (each for each in earlier if each.kind is AdjustmentKind.MODELS and each.subject == name)
 
 
 def adjustments_ended_by(ground: SelectionInput, change: Adjustment) -> tuple[Adjustment, ...]:
@@ -290,9 +302,13 @@ def bandit_current_alias(ground: SelectionInput, name: str) -> str:
     present = mix_of(ground.mind, name)
     if present is not None:
         return max(sorted(present.weights), key=lambda alias: present.weights[alias])
+    return bandit_routed_alias(ground, name)
+
+
+def bandit_routed_alias(ground: SelectionInput, name: str) -> str:
+    """Return the alias of the model that routing gives; "" if it is not among the choices."""
     named = bandit_routed_model(ground, name)
-    same = (alias for alias, choice in ground.choices.items() if choice.name == named)
-    return next(same, "")
+    return next((alias for alias, each in ground.choices.items() if each.name == named), "")
 
 
 def bandit_routed_model(ground: SelectionInput, name: str) -> str:
@@ -313,7 +329,7 @@ def _model_turns_a_day(ground: SelectionInput, name: str) -> float:
     return turns / max(len(ground.days), 1)
 
 
-def _mixing(ground: SelectionInput, name: str) -> Mixing:
+def _mixing(ground: SelectionInput, name: str) -> BanditSubject:
     tokens = _tokens(ground, name)
     arms = tuple(
         BanditArm(
@@ -325,7 +341,7 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
         )
         for alias, choice in ground.choices.items()
     )
-    return Mixing(
+    return BanditSubject(
         arms=arms,
         turns_a_day=_model_turns_a_day(ground, name),
         current=bandit_current_alias(ground, name),
@@ -359,35 +375,6 @@ def _tokens(ground: SelectionInput, name: str) -> Usage | None:
     if not turns or not read:
         return None
     return Usage(input_tokens=round(read / turns), output_tokens=round(written / turns))
-
-
-def _evidence(
-    ground: SelectionInput, name: str, mixed: BanditMix, now: datetime | None
-) -> dict[str, Any]:
-    """Build the evidence of a split; a watch that began earlier is carried on from there."""
-    models = {alias: ground.choices[alias].name for alias in mixed.weights}
-    on = (
-        {}
-        if now is None
-        else continued_baseline(ground.earlier, name, describe_mix(mix_of_bandit(name, mixed)), now)
-    )
-    then, before = (
-        {model: on[key][model] for model in models.values() if model in on.get(key, {})}
-        for key in ("then", "before")
-    )
-    return {
-        **({key: on[key] for key in ("from", "until")} | {"kept": then} if on else {}),
-        "models": models,
-        "quality": mixed.quality.model_dump(mode="json"),
-        "cost_micro_usd": round(mixed.cost_micro_usd, 3),
-        "latency_ms": mixed.latency_ms,
-        "current": bandit_current_alias(ground, name),
-        "turns_a_day": round(_model_turns_a_day(ground, name), 2),
-        "day_micro_usd": ground.day_micro_usd,
-        "then": regression_baseline(ground.evidence, name, models.values()) | then,
-        "before": {model: _model_evidence(ground, name, model).as_dict for model in models.values()}
-        | before,
-    }
 
 
 def _use(name: str) -> Use:

@@ -1,6 +1,7 @@
 """Review periods: the days and weeks of nightly reviews, and the results of a review."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Annotated
@@ -201,15 +202,16 @@ def review_periods_ending_on(day: date) -> Iterator[ReviewPeriod]:
 def parse_review_period(text: str) -> ReviewPeriod:
     """Parse the id of a period; raises Invalid if it is none."""
     span, _, name = text.partition("-")
-    try:
-        if span == ReviewSpan.DAILY and len(name) == _DAY_LENGTH:
-            return review_period_of_day(date.fromisoformat(name))
-        if span == ReviewSpan.WEEKLY and len(name) == _WEEK_LENGTH:
-            return _review_period_of_week(date.fromisoformat(f"{name}-1"))
-        if span == ReviewSpan.REVIEW and name[_DAY_LENGTH:][:1] == "-":
-            return review_period(date.fromisoformat(name[:_DAY_LENGTH]), _number(name))
-    except ValueError:
-        pass
+    with suppress(ValueError):
+        if span == ReviewSpan.DAILY:
+            found = review_period_of_day(date.fromisoformat(name))
+        elif span == ReviewSpan.WEEKLY:
+            found = _review_period_of_week(date.fromisoformat(f"{name}-1"))
+        else:
+            day, number = name[: len("2026-11-21")], name[len("2026-11-21-") :]
+            found = review_period(date.fromisoformat(day), int(number))
+        if found.id == text:
+            return found
     raise Invalid(
         f"{text[:100]!r} is not a valid period",
         field="period",
@@ -217,18 +219,10 @@ def parse_review_period(text: str) -> ReviewPeriod:
     )
 
 
-def _number(name: str) -> int:
-    """Return the review number in a period's name; raises ValueError if there is none."""
-    text = name[_DAY_LENGTH + 1 :]
-    if not text.isascii() or not text.isdecimal():
-        raise ValueError(f"not a number: {text[:100]!r}")
-    return int(text)
-
-
 def review_useless_searches(recalled: Mapping[str, MemoryHits], since: datetime) -> UnusedRecall:
     """Count memories found since a time and those never useful; the worst 20 are named."""
     found, never = (
-        sum(each.at >= since for each in recalled.values()),
+        sum(x.at >= since for x in recalled.values()),
         useless_experience_ids(recalled, since),
     )
     rate = len(never) / found if found else None
@@ -255,5 +249,3 @@ def review_day_midnight(day: date) -> datetime:
 
 _USELESS = 20
 _SUNDAY = 6
-_DAY_LENGTH = len("2026-11-21")
-_WEEK_LENGTH = len("2026-W47")

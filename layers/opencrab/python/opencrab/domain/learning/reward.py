@@ -1,6 +1,6 @@
 """Judging: what an ended turn was worth by what happened, not by what its model thinks of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from opencrab.domain.learning.signals import TurnSignals
@@ -28,6 +28,10 @@ REPEATED = 1.0
 ACTIONS = 1.0
 """The weight of actions that succeeded: they were well formed, which says little about their use.
 """
+
+
+_Signal = tuple[float, float]
+"""The weight and the value of a signal."""
 
 
 class TurnOpinion(Value):
@@ -74,72 +78,55 @@ def turn_feedback_opinions(experiences: Iterable[Experience]) -> tuple[TurnOpini
     return tuple(latest.values())
 
 
-def turn_reward(
-    signals: TurnSignals,
-    opinions: Iterable[TurnOpinion],
+def judge_turn(
+    turn: TurnSignals,
+    opinions: Iterable[TurnOpinion] = (),
     *,
-    corrected: bool,
-    repeated: bool,
+    corrected: bool = False,
+    repeated: bool = False,
     thanked: bool = False,
-) -> float | None:
-    """Compute the weighted mean of a turn's objective signals, 0..1; None if it has none.
+) -> JudgedTurn:
+    """Judge a turn by the weighted mean of its objective signals, 0..1; None if it has none.
 
-    All opinions together are one signal, their mean, so that many people weigh no more than one; if
-    an owner has an opinion, no other counts. A missing signal is left out: it is neither good nor
-    bad. A model's grade of its own answer is not used. Of a turn that answered an outsider only the
-    owner's opinion counts: others could cause all other signals.
+    All opinions together are one signal, so that many people weigh no more than one; if an owner
+    has an opinion, no other counts. A missing signal is neither good nor bad. Of a turn that
+    answered an outsider only the owner's opinion counts: others could cause all other signals.
     """
-    found = _reward_signals(
-        signals, opinions, corrected=corrected, repeated=repeated, thanked=thanked
-    )
+    marks = ((corrected, CORRECTED, 0.0), (repeated, REPEATED, 0.0), (thanked, THANKED, 1.0))
+    after = [(weight, value) for is_so, weight, value in marks if is_so]
+    told = _opinion_signal(turn, opinions)
+    weight, worth = _weighted_mean([*told, *_other_signals(turn, after)])
+    acted, said = turn.done + turn.undone > 0 and not turn.outsider, worth
+    if acted:
+        idle = turn.replaced(done=0, undone=0)
+        said = _weighted_mean([*told, *_other_signals(idle, after)])[1]
+    share = ACTIONS / weight if acted and weight else 0.0
+    return JudgedTurn(signals=turn, worth=worth, said=said, weight=weight, acted=share)
+
+
+def _weighted_mean(found: Sequence[_Signal]) -> tuple[float, float | None]:
     weight = sum(each for each, _ in found)
-    return sum(each * value for each, value in found) / weight if weight else None
+    return weight, sum(each * value for each, value in found) / weight if weight else None
 
 
-def turn_reward_weight(
-    signals: TurnSignals,
-    opinions: Iterable[TurnOpinion],
-    *,
-    corrected: bool,
-    repeated: bool,
-    thanked: bool = False,
-) -> float:
-    """Return the sum of the weights of a turn's signals; 0 without any."""
-    found = _reward_signals(
-        signals, opinions, corrected=corrected, repeated=repeated, thanked=thanked
-    )
-    return sum(each for each, _ in found)
-
-
-def _reward_signals(
-    signals: TurnSignals,
-    opinions: Iterable[TurnOpinion],
-    *,
-    corrected: bool,
-    repeated: bool,
-    thanked: bool = False,
-) -> list[tuple[float, float]]:
-    """Return the weight and the value of each signal of a turn."""
+def _opinion_signal(turn: TurnSignals, opinions: Iterable[TurnOpinion]) -> list[_Signal]:
     told = [(each.by_owner, each.up) for each in opinions if each.up is not None]
     said = [up for by_owner, up in told if by_owner]
-    if not said and not signals.outsider:
+    if not said and not turn.outsider:
         said = [up for _, up in told]
-    found = [(OPINIONS, sum(said) / len(said))] if said else []
-    if signals.outsider:
-        return found
-    if signals.task_success is not None:
-        found.append((OUTCOMES, float(signals.task_success)))
-    marks = ((corrected, CORRECTED, 0.0), (repeated, REPEATED, 0.0), (thanked, THANKED, 1.0))
-    found.extend((weight, value) for is_so, weight, value in marks if is_so)
-    tried = signals.done + signals.undone
-    if tried > 0:
-        found.append((ACTIONS, signals.done / tried))
-    if _reward_signals_show_no_answer(signals):
+    return [(OPINIONS, sum(said) / len(said))] if said else []
+
+
+def _other_signals(turn: TurnSignals, after: Sequence[_Signal]) -> list[_Signal]:
+    """Return a turn's own signals, and those of the messages `after` it."""
+    if turn.outsider:
+        return []
+    found = [] if turn.task_success is None else [(OUTCOMES, float(turn.task_success))]
+    found += after
+    if tried := turn.done + turn.undone:
+        found.append((ACTIONS, turn.done / tried))
+    # No answer: it failed, or its answers were repaired and it did nothing.
+    nothing = not (turn.spoke or turn.done or turn.task_success)
+    if turn.status is TurnStatus.FAILED or (turn.repairs > 0 and nothing):
         found.append((OUTCOMES, 0.0))
     return found
-
-
-def _reward_signals_show_no_answer(signals: TurnSignals) -> bool:
-    """Check whether the turn failed, or its answers were repaired and it did nothing."""
-    nothing = not (signals.spoke or signals.done or signals.task_success)
-    return signals.status is TurnStatus.FAILED or (signals.repairs > 0 and nothing)

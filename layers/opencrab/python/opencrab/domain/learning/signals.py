@@ -39,7 +39,7 @@ class ServedCalls(Value):
     """The calls of one turn to one model for one purpose and one type of task.
 
     `probability` is how likely this model was when it was chosen; 1 if it was not drawn at random.
-    `failed` counts calls without an answer, `is_fallback` says that it was a fallback.
+    `failed` counts calls without an answer.
     """
 
     model: str
@@ -53,11 +53,6 @@ class ServedCalls(Value):
     cost: MicroUsd = 0
     latency_ms: int = 0
     last_row: str = ""
-
-    @property
-    def is_fallback(self) -> bool:
-        """True if the model was a fallback for another one that failed."""
-        return self.chosen_by == "fallback"
 
     @property
     def answered(self) -> bool:
@@ -150,13 +145,16 @@ class SkillHoldouts(Value):
         return known.get(task_type, known.get("", UNTRIED))
 
 
+_NO_HOLDOUTS = SkillHoldouts.model_construct(at=datetime.min.replace(tzinfo=UTC))
+
+
 def withheld_percent(holdouts: SkillHoldouts | None, skill: str, most: int) -> int:
     """Return the percentage of the turns that it fits from which a skill on trial is withheld.
 
     Over all types of task, and at most `most`.
     """
-    known = holdouts or SkillHoldouts(at=_NO_NIGHT)
-    return min(round(_HUNDRED * known.share(skill, "", on_trial=True)), most)
+    share = (holdouts or _NO_HOLDOUTS).share(skill, "", on_trial=True)
+    return min(round(100 * share), most)
 
 
 def learned_skill_pin(name: str) -> str:
@@ -182,16 +180,13 @@ def draw_learned_skill_holdouts(
     skill is withheld from the types of task that it is not kept for. Pinned skills never are, and
     none without trials (`percent` 0).
     """
-    known = holdouts or SkillHoldouts(at=_NO_NIGHT)
-    trial, found = learned_skills_on_trial(mind), set[str]()
-    for name in (skill.name for skill in mind.skills) if percent else ():
+    known, trial = holdouts or _NO_HOLDOUTS, learned_skills_on_trial(mind)
+
+    def is_withheld(name: str) -> bool:
         share = known.share(name, task_type, on_trial=name in trial)
-        most = percent / _HUNDRED if name in trial else 1.0
+        share = min(share, percent / 100) if name in trial else share
         is_pinned = learned_skill_pin(name) in mind.pinned
-        if not is_pinned and hash_fraction("skill", turn_id, name) < min(share, most):
-            found.add(name)
-    return frozenset(found)
+        return not is_pinned and hash_fraction("skill", turn_id, name) < share
 
-
-_HUNDRED = 100
-_NO_NIGHT = datetime.min.replace(tzinfo=UTC)
+    names = (skill.name for skill in mind.skills) if percent else ()
+    return frozenset(filter(is_withheld, names))

@@ -1,4 +1,4 @@
 """Skills as values: know-how in words, with what it unlocks.
 
-How one is learned, tried and retired is `domain/learning`.
+Whether a trial of one ends, and how, is decided in `domain/learning`.
 """

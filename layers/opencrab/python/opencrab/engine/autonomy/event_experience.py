@@ -6,7 +6,7 @@ from datetime import datetime
 from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.identifier import content_hash, new_ulid
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
+from opencrab.domain.learning.skill_trials import may_vouch_for_learned_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.action import Effect

@@ -17,7 +17,7 @@ from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id
 from opencrab.domain.goals.owner_order import GOAL_ORDER
 from opencrab.domain.goals.plan import PLAN, AbandonedPlan, abandoned_goal_plan_id
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.learning.skill_lifecycle import index_learned_skill
+from opencrab.domain.learning.skill_trials import index_learned_skill
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
 from opencrab.domain.value import Value, is_json_value

@@ -36,23 +36,22 @@ from opencrab.domain.statistics.confidence import estimate_mean
 from opencrab.domain.statistics.off_policy import off_policy_estimate
 from opencrab.domain.value import Unit, Value
 from opencrab.engine.insight.explored_models import MixedModel, explored_models
+from opencrab.engine.insight.measures import Measure, model_name_for_evidence
 from opencrab.engine.insight.memory_analytics import memory_effect_for_analytics
 from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, analytics_of_skill
-from opencrab.engine.learning import changes, memory_holdout
-from opencrab.engine.learning.measures import (
-    Measure,
-    model_name_for_evidence,
-    text_times_of_skills,
-)
-from opencrab.engine.learning.model_exploration import (
+from opencrab.engine.learning import changes
+from opencrab.engine.learning.experiments import (
     EVERY_MODEL,
     are_model_tries_stopped,
     are_models_tried,
+    end_experiment,
+    pin_learned_subject,
     resume_model_tries,
     stop_model_tries,
+    unpin_learned_subject,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import StoredEvidence, load_current_learning_data
+from opencrab.ports.learning import StoredEvidence, load_current_learning_data, text_times_of_skills
 from opencrab.ports.skills import load_skill_holdouts
 
 DECISIONS = 10
@@ -171,9 +170,9 @@ def stop_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> A
     if subject == MODELS:
         return stop_model_tries(runtime, agent_id, by)
     if _is_memory(subject):
-        return memory_holdout.stop_learning_holdout(runtime, agent_id, by)
+        return end_experiment(runtime, agent_id, MEMORIES.text, by)
     return _apply_to_subject(
-        runtime, agent_id, subject, lambda name: changes.end_experiment(runtime, agent_id, name, by)
+        runtime, agent_id, subject, lambda name: end_experiment(runtime, agent_id, name, by)
     )
 
 
@@ -198,7 +197,7 @@ def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str, by: st
         runtime,
         agent_id,
         subject,
-        lambda name: changes.pin_learned_subject(runtime, agent_id, name),
+        lambda name: pin_learned_subject(runtime, agent_id, name),
     )
     return Pinned(subject=subject, pinned=True)
 
@@ -216,7 +215,7 @@ def unpin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> P
                 field="subject",
                 cure=f"nothing to unpin; list the pins with GET /api/agents/{agent_id}/experiments",
             )
-        return changes.unpin_learned_subject(runtime, agent_id, name)
+        return unpin_learned_subject(runtime, agent_id, name)
 
     _apply_to_subject(runtime, agent_id, subject, free)
     return Pinned(subject=subject, pinned=False)

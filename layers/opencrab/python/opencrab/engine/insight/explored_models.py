@@ -4,7 +4,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.statistics.confidence import Estimate, estimate_mean
 from opencrab.domain.value import Unit, Value
-from opencrab.engine.learning.measures import learning_candidate_models
+from opencrab.engine.learning.candidate_models import learning_candidate_models
 from opencrab.engine.runtime import Runtime
 
 

@@ -13,15 +13,15 @@ from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.usage.counters import DailyTally, sum_usage_counts, usage_tally_day
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import MicroUsd, Unit, Value
-from opencrab.engine.learning.measures import (
+from opencrab.engine.insight.measures import (
     LITTLE,
     RecentSignals,
     iso_review_week,
     judge_turns_for_learning,
-    learning_candidate_models,
     read_learning_tallies,
     recent_learning_signals,
 )
+from opencrab.engine.learning.candidate_models import learning_candidate_models
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_current_learning_data
 

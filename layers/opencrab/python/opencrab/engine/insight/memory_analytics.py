@@ -10,7 +10,7 @@ from opencrab.domain.memory.knowledge_graph import KNOWLEDGE, GraphSize, Knowled
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.memory.peer import PEER, Peer, remembered_peer_trust
 from opencrab.domain.value import Unit, Value
-from opencrab.engine.learning.measures import LITTLE, Measure, learning_effect_in_points
+from opencrab.engine.insight.measures import LITTLE, Measure, learning_effect_in_points
 from opencrab.engine.memory.reading import GraphCursor, memory_knowledge_graph
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_current_learning_data

@@ -19,15 +19,14 @@ from opencrab.domain.learning.signals import learned_skill_pin, withheld_percent
 from opencrab.domain.learning.treatment_effect import SkillEffect, trial_effects_of_skill
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value
-from opencrab.engine.learning.measures import (
+from opencrab.engine.insight.measures import (
     LITTLE,
     Measure,
     iso_review_week,
     learning_effect_in_points,
-    text_times_of_skills,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import load_current_learning_data
+from opencrab.ports.learning import load_current_learning_data, text_times_of_skills
 from opencrab.ports.skills import load_skill_holdouts
 
 MOST_CHANGES = 500

@@ -23,7 +23,7 @@ from opencrab.domain.usage.counters import DailyTally, usage_tally_day
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import MicroUsd, Unit, Value
 from opencrab.engine.insight.costs import insight_calls_listed_since
-from opencrab.engine.learning.measures import model_name_for_evidence, read_learning_tallies
+from opencrab.engine.insight.measures import model_name_for_evidence, read_learning_tallies
 from opencrab.engine.models.preferences import (
     current_model_preferences,
     require_directory_of_models,

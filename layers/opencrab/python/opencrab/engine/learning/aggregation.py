@@ -1,13 +1,12 @@
 """Aggregation of turn signals into evidence by day, and of closed days into one total."""
 
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.aggregate import LearningDay, compute_learning_days
 from opencrab.domain.learning.evidence import (
     EVIDENCE,
@@ -28,16 +27,14 @@ from opencrab.domain.learning.review_period import (
     last_ended_review_day,
     review_day_midnight,
 )
-from opencrab.domain.learning.reward import turn_feedback_opinions
 from opencrab.domain.learning.reward_model import RewardSums
 from opencrab.domain.learning.reward_rows import CLOSED_REWARDS, ClosedRewards, KnownRewards
-from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
-from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.learning.signals import KEPT_DAYS
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_pages, paginate
-from opencrab.ports.usage.ledger import UsageLedger
+from opencrab.ports.learning import read_turn_opinions, read_turn_signals
+from opencrab.ports.paging import paginate
 
 log = logging.getLogger(__name__)
 
@@ -82,14 +79,6 @@ class AggregatedEvidence:
         days = (*self.closing.values(), *self.open.values())
         return sum(days, self.standing.evidence)
 
-    def until(self, day: date) -> Evidence | None:
-        """Return the evidence up to the end of a day; None if it is not over or closed before."""
-        if not self.standing.closed_to < day.isoformat() <= self.ended.isoformat():
-            return None
-        days = {**self.closing, **self.open}
-        early = (each for name, each in days.items() if name <= day)
-        return sum(early, self.standing.evidence)
-
 
 def aggregate_evidence_of_day(
     home: Home,
@@ -105,24 +94,23 @@ def aggregate_evidence_of_day(
     Days that are not closed are computed again from their turns' signals and the feedback so far; a
     day whose signals have expired counts as it is stored. `worded` is when each skill got its
     current text: measurements before that are dropped. Without grades (`graded` false) the result
-    must not be saved. Raises Unavailable if a store cannot be reached.
+    must not be saved.
     """
     stored = home.facts.page(agent_id, EVIDENCE, limit=_STANDING_AND_DAYS)
-    now = clock.now()
-    fact = next((fact for fact in stored if fact.id == STANDING), None)
-    standing = _fresh(fact.read(ClosedEvidence) if fact else ClosedEvidence(), worded)
-    standing = _of_a_right_clock(standing, now, agent_id)
-    whole = max(ended - timedelta(days=KEPT_DAYS - 1), _day(now - timedelta(days=KEPT_DAYS - 1)))
-    first = whole
+    today = clock.now().astimezone(UTC).date()
+    standing = next((x.read(ClosedEvidence) for x in stored if x.id == STANDING), ClosedEvidence())
+    standing = _of_a_right_clock(_fresh(standing, worded), clock.now(), agent_id)
+    first = whole = max(ended, today) - timedelta(days=KEPT_DAYS - 1)
     if standing.closed_to:
         first = max(first, date.fromisoformat(standing.closed_to) + timedelta(days=1))
-    known = learning_days(home, agent_id, first, max(ended, _day(now)), worded, graded=graded)
+    known = learning_days(home, agent_id, first, max(ended, today), worded, graded=graded)
     days = {day: each.evidence for day, each in known.items()}
     for fact in stored:
         if fact.id == STANDING or not standing.closed_to < fact.id <= ended.isoformat():
             continue
         if (day := date.fromisoformat(fact.id)) < whole:
-            days[day] = _known_then(fact, worded)
+            as_stored = ClosedEvidence(closed_to=fact.id, evidence=fact.read(Evidence))
+            days[day] = _fresh(as_stored, worded).evidence
         else:
             # All signals of the day's turns were erased.
             days.setdefault(day, Evidence())
@@ -141,10 +129,7 @@ def split_open_and_closed_evidence(
     stored: tuple[Document, ...] = (),
     worths: KnownRewards | None = None,
 ) -> AggregatedEvidence:
-    """Split days into those to be closed and the last OPEN_DAYS days up to `ended`.
-
-    Days after `ended` are kept apart as `later`.
-    """
+    """Split days into those to be closed and the last OPEN_DAYS days up to `ended`."""
     opens = ended - timedelta(days=OPEN_DAYS - 1)
     return AggregatedEvidence(
         ended=ended,
@@ -166,38 +151,32 @@ def save_evidence(
     closed a day meanwhile.
     """
     known = {fact.id: fact for fact in folded.stored}
-    changed = [
-        fact
+    days = (
+        new_fact(agent_id, EVIDENCE, day.isoformat(), evidence).replaced(version=0)
         for day, evidence in folded.open.items()
-        if (fact := _fact(agent_id, day.isoformat(), evidence)).body
-        != (known[fact.id].body if fact.id in known else None)
-    ]
+    )
+    changed = [x for x in days if x.id not in known or known[x.id].body != x.body]
     if changed:
         facts.commit(*changed)
-    before = known[STANDING].read(ClosedEvidence) if STANDING in known else ClosedEvidence()
-    if folded.closing or folded.standing != before:
-        _close(facts, agent_id, folded, skills)
-
-
-def _close(
-    facts: Documents, agent_id: str, folded: AggregatedEvidence, skills: Collection[str]
-) -> None:
+    before = known.get(STANDING)
+    held = before.read(ClosedEvidence) if before else ClosedEvidence()
+    if not folded.closing and folded.standing == held:
+        return
     standing = close_evidence_days(folded, skills) if folded.closing else folded.standing
-    before = next((fact for fact in folded.stored if fact.id == STANDING), None)
-    fact = (
+    total = (
         before.with_body(standing) if before else new_fact(agent_id, EVIDENCE, STANDING, standing)
     )
     gone = [
         fact.removed().replaced(version=0)
-        for fact in folded.stored
-        if fact.id != STANDING and fact.id <= standing.closed_to
+        for name, fact in known.items()
+        if name != STANDING and name <= standing.closed_to
     ]
     worths = list[Document]()
     if folded.closing:
         closed = folded.worths.close(folded.standing, folded.closing, skills)
         worths = [new_fact(agent_id, CLOSED_REWARDS, CLOSED_REWARDS, closed).replaced(version=0)]
     # Days that remain stored no longer count: `closed_to` says which ones are in the total.
-    facts.commit(fact, *worths, *gone[:_REMOVED_AT_ONCE])
+    facts.commit(total, *worths, *gone[:_REMOVED_AT_ONCE])
 
 
 def close_evidence_days(folded: AggregatedEvidence, skills: Collection[str]) -> ClosedEvidence:
@@ -234,24 +213,11 @@ def _of_a_right_clock(standing: ClosedEvidence, now: datetime, agent_id: str) ->
     return standing.replaced(closed_to=closed_to)
 
 
-def _known_then(fact: Document, worded: Mapping[str, datetime]) -> Evidence:
-    """Return a stored day's evidence without skills whose text changed since."""
-    day = ClosedEvidence(closed_to=fact.id, evidence=fact.read(Evidence))
-    return _fresh(day, worded).evidence
-
-
-def _day(at: datetime) -> date:
-    return at.astimezone(UTC).date()
-
-
 def _fresh(standing: ClosedEvidence, worded: Mapping[str, datetime]) -> ClosedEvidence:
     """Return closed days without skills whose text changed since they were closed."""
-
-    def is_old(key: str) -> bool:
-        at = worded.get(key.partition("/")[0])
-        return at is not None and at.date().isoformat() > standing.closed_to
-
-    skills = {key: each for key, each in standing.evidence.skills.items() if not is_old(key)}
+    old = {name for name, at in worded.items() if at.date().isoformat() > standing.closed_to}
+    known = standing.evidence.skills
+    skills = {key: each for key, each in known.items() if key.partition("/")[0] not in old}
     return standing.replaced(evidence=standing.evidence.replaced(skills=skills))
 
 
@@ -269,33 +235,14 @@ def learning_days(
     Grades, which a model gives its own answers, require reading the rows of all calls, so they are
     optional.
     """
-    if first > ended:
-        return {}
-    signals = tuple(_signals(home.facts, agent_id, review_day_midnight(first)))
+    since = review_day_midnight(first)
+    signals = read_turn_signals(home.facts, agent_id, since) if first <= ended else ()
     if not signals:
         return {}
-    said = turn_feedback_opinions(_experiences(home.facts, agent_id, review_day_midnight(first)))
-    grades = _grades(home.usage, agent_id, review_day_midnight(first) - _BEFORE) if graded else {}
+    said, grades = read_turn_opinions(home.facts, agent_id, since), dict[str, float]()
+    if graded:
+        rows = paginate(
+            home.usage.rows, agent_id, limit=_PAGE, since=since - _BEFORE, oldest_first=True
+        )
+        grades = {row.id: row.quality_score for row in rows if row.quality_score is not None}
     return compute_learning_days(signals, said, grades, ended=ended, worded=worded)
-
-
-def _signals(facts: Documents, agent_id: str, since: datetime) -> Iterator[TurnSignals]:
-    kept = all_pages(facts, agent_id, SIGNALS, after=signals_id(since))
-    return (fact.read(TurnSignals) for fact in kept)
-
-
-def _experiences(facts: Documents, agent_id: str, since: datetime) -> Iterator[Experience]:
-    """Yield experiences since a time; one about a turn is sorted by the turn's end."""
-    after = new_ulid(int(since.timestamp() * 1_000), bytes(10))
-    kept = all_pages(facts, agent_id, EXPERIENCE, after=after)
-    return (fact.read(Experience) for fact in kept)
-
-
-def _grades(usage: UsageLedger, agent_id: str, since: datetime) -> dict[str, float]:
-    """Return the grades that the agent gave its own answers, by metrics id."""
-    rows = paginate(usage.rows, agent_id, limit=_PAGE, since=since, oldest_first=True)
-    return {row.id: row.quality_score for row in rows if row.quality_score is not None}
-
-
-def _fact(agent_id: str, name: str, evidence: Evidence) -> Document:
-    return new_fact(agent_id, EVIDENCE, name, evidence).replaced(version=0)

@@ -1,68 +1,45 @@
-"""Changes to an agent based on evidence: storing, undoing and pinning them.
+"""Changes to an agent based on evidence, each stored in one transaction.
 
-Every change is one transaction: the agent's state, the skill concerned, and the adjustment that
-records it. A concurrent update causes a retry.
+It has the agent's state, the skill concerned, and the adjustment that records the change. A
+concurrent update causes a retry.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from itertools import takewhile
-from typing import Any
 
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.errors import Changed, Conflict, NotFound
+from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
-    MEMORIES,
-    STOPPED,
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
     LearnedSubject,
-    adjustment_id,
-    describe_mix,
     end_adjustment,
-    is_learning_pinned,
-    mix_of,
-    with_learned_pin,
-    with_mix,
-    with_told_mix,
-    without_learned_pin,
 )
-from opencrab.domain.learning.skill_lifecycle import index_learned_skill, promote_learned_skill
-from opencrab.domain.models.traffic_split import Mix
-from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
-from opencrab.engine.learning.experience_changes import Beside, restore_learned_experience
-from opencrab.engine.learning.experiment_subject import find_experiment_subject
-from opencrab.engine.learning.undo import (
-    WAS_PINNED,
-    mix_and_best,
-    mix_before,
-    release_experiment_stops,
-    skill_before_learned_change,
-)
-from opencrab.engine.runtime import Runtime
+from opencrab.domain.learning.skill_trials import index_learned_skill
+from opencrab.domain.skills.skill import SKILL, AcquiredSkill
+from opencrab.engine.learning.experience_changes import Beside
+from opencrab.engine.memory.records import stored_memory_state_of_agent
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
-from opencrab.ports.home import Home
 from opencrab.ports.paging import paginate
+from opencrab.ports.retry import retry_after_changes
 
 log = logging.getLogger(__name__)
 
-_TRIES = 5
 _PAGE = 100
 _MOST_ENDED = 10
-_EVER = datetime.min.replace(tzinfo=UTC)
 _HELD = {AdjustmentState.APPLIED, AdjustmentState.PROPOSED}
 
-_MindAndSkill = tuple[AgentState, AcquiredSkill | None]
-Alter = Callable[[AgentState, AcquiredSkill | None], _MindAndSkill]
+MindAndSkill = tuple[AgentState, AcquiredSkill | None]
+Alter = Callable[[AgentState, AcquiredSkill | None], MindAndSkill]
 """Function that changes an agent's state and the skill concerned, or raises Conflict."""
-_AlterMind = Callable[[AgentState], AgentState]
 
 
 @dataclass(frozen=True)
@@ -81,7 +58,7 @@ class LearningChange:
     again: Adjustment | None = None
     beside: Beside | None = None
 
-    def apply(self, mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
+    def apply(self, mind: AgentState, skill: AcquiredSkill | None) -> MindAndSkill:
         """Return the agent's state and the skill after this change; raises Conflict."""
         if self.alter is None:
             return mind, skill
@@ -99,14 +76,33 @@ def page_of_adjustments(
     return tuple(fact.read(Adjustment) for fact in page)
 
 
+def every_adjustment(facts: Documents, agent_id: str) -> Iterator[Adjustment]:
+    """Yield all adjustments, applied or proposed, newest first."""
+    return paginate(partial(page_of_adjustments, facts), agent_id, after="", limit=_PAGE)
+
+
+def recent_adjustments(facts: Documents, agent_id: str, since: datetime) -> tuple[Adjustment, ...]:
+    """Return the adjustments since a time, applied or proposed, newest first."""
+    return tuple(takewhile(lambda each: each.at >= since, every_adjustment(facts, agent_id)))
+
+
 def find_adjustment(facts: Documents, agent_id: str, adjustment_id: str) -> Adjustment:
     """Return one adjustment; raises NotFound."""
     return _require_adjustment(facts, agent_id, adjustment_id).read(Adjustment)
 
 
-def recent_adjustments(facts: Documents, agent_id: str, since: datetime) -> tuple[Adjustment, ...]:
-    """Return the adjustments since a time, applied or proposed, newest first."""
-    return tuple(_recent(facts, agent_id, since))
+def adjustments_about(found: Iterable[Adjustment], subject: LearnedSubject) -> Iterator[Adjustment]:
+    """Yield the adjustments of a subject, in the given order."""
+    about = subject.kind, subject.name
+    return (each for each in found if (each.kind, each.subject) == about)
+
+
+def open_adjustments_of(
+    found: Iterable[Adjustment], subject: LearnedSubject
+) -> tuple[Adjustment, ...]:
+    """Return a subject's adjustments in force or proposed, which a new one ends."""
+    same = adjustments_about(found, subject)
+    return tuple(each for each in same if each.state in _HELD)[:_MOST_ENDED]
 
 
 def store_adjustment(facts: Documents, agent_id: str, change: LearningChange) -> Adjustment:
@@ -114,106 +110,10 @@ def store_adjustment(facts: Documents, agent_id: str, change: LearningChange) ->
 
     Raises Conflict if the change no longer fits, and Changed after 5 concurrent updates.
     """
-    for _ in range(_TRIES - 1):
-        try:
-            return _commit_change(facts, agent_id, change)
-        except Changed:
-            continue
-    return _commit_change(facts, agent_id, change)
-
-
-def undo_adjustment(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjustment:
-    """Undo a change, unless something changed its subject since.
-
-    A retired or promoted skill goes back on trial; an undone traffic split puts the split before it
-    back, whose own change can then be undone. Raises NotFound, and Conflict if the change was not
-    applied, if a pin or the end of all trials prevents it, or naming the later change.
-    """
-    require_agent_able_to_learn(runtime.home.agents, agent_id)
-    found = find_adjustment(runtime.home.facts, agent_id, adjustment_id)
-    if found.state is AdjustmentState.UNDONE:
-        return found
-    if found.state is not AdjustmentState.APPLIED:
-        raise _changed_since(runtime.home.facts, agent_id, found, f"it is {found.state.value}")
-    now = runtime.clock.now()
-    undone = end_adjustment(found, AdjustmentState.UNDONE, now, by)
-    change = _taking_back(runtime, agent_id, undone)
-    return log_learning_change(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
-
-
-def roll_back_mix(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> Adjustment:
-    """Restore the traffic split before one whose quality fell; raises Conflict if it changed."""
-    back = end_adjustment(found, AdjustmentState.ROLLED_BACK, runtime.clock.now(), by)
-    change = _taking_back(runtime, agent_id, back)
-    return log_learning_change(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
-
-
-def pin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> AgentState:
-    """Pin a subject, so that evidence does not change it; raises Invalid, NotFound, Conflict."""
-    facts, now = runtime.home.facts, runtime.clock.now()
-    named = find_experiment_subject(facts, agent_id, subject, now)
-    return _change_mind(runtime.home, agent_id, lambda mind: with_learned_pin(mind, named))
-
-
-def unpin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> AgentState:
-    """Unpin a subject, so that evidence may change it again; raises Invalid, Conflict.
-
-    A stop that set the pin will not remove a later one when undone; a stop of the memory hold-out
-    is over.
-    """
-    named = LearnedSubject.of(subject)
-    facts, now = runtime.home.facts, runtime.clock.now()
-    over = partial(release_experiment_stops, facts, agent_id, named, now)
-    return _change_mind(runtime.home, agent_id, lambda mind: without_learned_pin(mind, named), over)
-
-
-def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
-    """End an experiment: promote the skill, or use the split's best model alone and pin it.
-
-    Raises Invalid, NotFound, and Conflict if no experiment runs.
-    """
-    require_agent_able_to_learn(runtime.home.agents, agent_id)
-    facts, now = runtime.home.facts, runtime.clock.now()
-    named = find_experiment_subject(facts, agent_id, subject, now)
-    if named.kind is AdjustmentKind.SKILL:
-        before: dict[str, Any] = {"status": SkillStatus.CANDIDATE.value}
-        after: dict[str, Any] = {"status": SkillStatus.ACTIVE.value}
-        evidence = dict[str, Any]()
-        alter = _stopped_trial(named, now)
-    elif named.kind is AdjustmentKind.EXPERIENCE:
-        raise Conflict(
-            f"experience {named.name!r} has no experiment to stop",
-            field="subject",
-            cure="pin it, if learning must not change it",
-        )
-    else:
-        mind = learned_mind(facts, agent_id)
-        mix, alone = mix_and_best(mind, named.name)
-        before, after = describe_mix(mix), describe_mix(alone)
-        evidence = {WAS_PINNED: is_learning_pinned(mind, named)}
-        alter = _stopped_mix(named, mind, alone)
-    made = Adjustment(
-        id=adjustment_id(now, subject, by),
-        at=now,
-        kind=named.kind,
-        subject=named.name,
-        before=before,
-        after=after,
-        evidence=evidence,
-        reason=STOPPED,
-        by=by,
-    )
-    earlier = open_adjustments_of(page_of_adjustments(facts, agent_id), named)
-    change = LearningChange(made, alter, earlier)
-    return log_learning_change(agent_id, store_adjustment(facts, agent_id, change))
-
-
-def open_adjustments_of(
-    found: tuple[Adjustment, ...], subject: LearnedSubject
-) -> tuple[Adjustment, ...]:
-    """Return a subject's adjustments in force or proposed, which a new one ends."""
-    same = (each for each in found if (each.kind, each.subject) == (subject.kind, subject.name))
-    return tuple(each for each in same if each.state in _HELD)[:_MOST_ENDED]
+    made = retry_after_changes(lambda: _commit_change(facts, agent_id, change))
+    shown = made.id, agent_id, f"{made.kind.value}:{made.subject}", made.state.value
+    log.info("learning change stored: id=%s, agent=%s, subject=%s, state=%s", *shown)
+    return made
 
 
 def require_agent_able_to_learn(agents: Agents, agent_id: str) -> None:
@@ -224,38 +124,28 @@ def require_agent_able_to_learn(agents: Agents, agent_id: str) -> None:
         )
 
 
-def log_learning_change(agent_id: str, made: Adjustment) -> Adjustment:
-    """Log a change and return it."""
-    shown = made.id, agent_id, f"{made.kind.value}:{made.subject}", made.state.value
-    log.info("learning change stored: id=%s, agent=%s, subject=%s, state=%s", *shown)
-    return made
-
-
 def learned_mind(facts: Documents, agent_id: str) -> AgentState:
     """Return an agent's stored state, an empty one if there is none."""
-    fact = facts.get(agent_id, MIND, MIND)
-    return fact.read(AgentState) if fact else AgentState()
+    return stored_memory_state_of_agent(facts, agent_id)[1]
 
 
-def _recent(facts: Documents, agent_id: str, since: datetime) -> Iterator[Adjustment]:
-    known = paginate(partial(page_of_adjustments, facts), agent_id, after="", limit=_PAGE)
-    return takewhile(lambda each: each.at >= since, known)
+def mind_document(agent_id: str, stored: Document | None, mind: AgentState) -> Document:
+    """Return the document that stores an agent's state, in place of the stored one."""
+    return stored.with_body(mind) if stored else new_fact(agent_id, MIND, MIND, mind)
 
 
 def _commit_change(facts: Documents, agent_id: str, change: LearningChange) -> Adjustment:
     wanted = change.adjustment
     stored = facts.get(agent_id, ADJUSTMENT, wanted.id)
-    if stored is not None and (change.was is None or stored.read(Adjustment).state is wanted.state):
-        return stored.read(Adjustment)
-    writes = [new_fact(agent_id, ADJUSTMENT, wanted.id, wanted)]
-    if stored is not None and change.was is not None:
-        if stored.read(Adjustment).state is not change.was:
-            raise Conflict(
-                f"change {wanted.id!r} is no longer {change.was.value}",
-                cure="read the change again",
-            )
-        writes = [stored.with_body(wanted)]
-    writes += _ending(facts, agent_id, change)
+    known = stored.read(Adjustment) if stored else None
+    if known is not None and (change.was is None or known.state is wanted.state):
+        return known
+    if known is not None and change.was is not None and known.state is not change.was:
+        raise Conflict(
+            f"change {wanted.id!r} is no longer {change.was.value}", cure="read the change again"
+        )
+    made = stored.with_body(wanted) if stored else new_fact(agent_id, ADJUSTMENT, wanted.id, wanted)
+    writes = [made, *_ending(facts, agent_id, change)]
     if change.again is not None:
         fact = _require_adjustment(facts, agent_id, change.again.id)
         again = fact.read(Adjustment).replaced(ended_at=None, ended_by="")
@@ -283,9 +173,8 @@ def _ending(facts: Documents, agent_id: str, change: LearningChange) -> Iterator
 
 
 def _mind_and_skill(facts: Documents, agent_id: str, change: LearningChange) -> Iterator[Document]:
-    wanted = change.adjustment
-    known, held = facts.get(agent_id, MIND, MIND), None
-    mind = known.read(AgentState) if known else AgentState()
+    wanted, held = change.adjustment, None
+    stored, mind = stored_memory_state_of_agent(facts, agent_id)
     if wanted.kind is AdjustmentKind.SKILL:
         held = facts.get(agent_id, SKILL, wanted.subject)
     skill = held.read(AcquiredSkill) if held else None
@@ -293,89 +182,7 @@ def _mind_and_skill(facts: Documents, agent_id: str, change: LearningChange) -> 
     if changed is not None and changed != skill and held is not None:
         yield held.with_body(changed)
     if after != mind:
-        yield known.with_body(after) if known else new_fact(agent_id, MIND, MIND, after)
-
-
-def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> LearningChange:
-    if back.kind is AdjustmentKind.EXPERIENCE:
-        beside = restore_learned_experience(runtime.home.facts, runtime.clock, agent_id, back)
-        return LearningChange(back, was=AdjustmentState.APPLIED, beside=beside)
-    again = mix_before(_recent(runtime.home.facts, agent_id, _EVER), back)
-    alter = _back(runtime, agent_id, back)
-    return LearningChange(back, alter, was=AdjustmentState.APPLIED, again=again)
-
-
-def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
-    """Return a function that restores the state before a change, or raises Conflict."""
-    now, trials = runtime.clock.now(), runtime.rules.trials
-    subject = LearnedSubject(kind=found.kind, name=found.subject)
-    conflict = partial(_changed_since, runtime.home.facts, agent_id, found)
-
-    def alter(mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
-        if found.kind is AdjustmentKind.MODELS:
-            if describe_mix(mix_of(mind, found.subject)) != found.after:
-                raise conflict("the traffic split has changed")
-            if found.reason == STOPPED and not found.evidence.get(WAS_PINNED):
-                mind = without_learned_pin(mind, subject)
-            return with_told_mix(mind, found.subject, found.before), None
-        if subject == MEMORIES:
-            if not is_learning_pinned(mind, subject):
-                raise conflict("memories are on trial again")
-            return without_learned_pin(mind, subject), None
-        if skill is None or skill.status.value != found.after.get("status"):
-            raise conflict("the skill has changed")
-        return mind, skill_before_learned_change(skill, found, mind, trials, now)
-
-    return alter
-
-
-def _stopped_trial(subject: LearnedSubject, now: datetime) -> Alter:
-    def alter(mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
-        if skill is None or skill.status is not SkillStatus.CANDIDATE:
-            raise Conflict(
-                f"skill {subject.name!r} is not on trial",
-                field="subject",
-                cure="nothing to stop; list the experiments to see which run",
-            )
-        return mind, promote_learned_skill(skill, now)
-
-    return alter
-
-
-def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alter:
-    before, pinned = describe_mix(mix_of(known, subject.name)), is_learning_pinned(known, subject)
-
-    def alter(mind: AgentState, _skill: AcquiredSkill | None) -> _MindAndSkill:
-        now = describe_mix(mix_of(mind, subject.name)), is_learning_pinned(mind, subject)
-        if now != (before, pinned):
-            raise Conflict(f"the traffic split for {subject.name!r} has changed", cure="reload it")
-        return with_learned_pin(with_mix(mind, alone), subject), None
-
-    return alter
-
-
-def _change_mind(
-    home: Home, agent_id: str, change: _AlterMind, beside: Beside | None = None
-) -> AgentState:
-    require_agent_able_to_learn(home.agents, agent_id)
-    for _ in range(_TRIES - 1):
-        try:
-            return _update_mind(home.facts, agent_id, change, beside)
-        except Changed:
-            continue
-    return _update_mind(home.facts, agent_id, change, beside)
-
-
-def _update_mind(
-    facts: Documents, agent_id: str, change: _AlterMind, beside: Beside | None
-) -> AgentState:
-    fact = facts.get(agent_id, MIND, MIND)
-    mind = fact.read(AgentState) if fact else AgentState()
-    after = change(mind)
-    if after != mind:
-        known = fact.with_body(after) if fact else new_fact(agent_id, MIND, MIND, after)
-        facts.commit(known, *(beside() if beside else ()))
-    return after
+        yield mind_document(agent_id, stored, after)
 
 
 def _require_adjustment(facts: Documents, agent_id: str, adjustment_id: str) -> Document:
@@ -387,14 +194,3 @@ def _require_adjustment(facts: Documents, agent_id: str, adjustment_id: str) -> 
             cure=f"list them with GET /api/agents/{agent_id}/changes",
         )
     return fact
-
-
-def _changed_since(facts: Documents, agent_id: str, found: Adjustment, why: str) -> Conflict:
-    listed = page_of_adjustments(facts, agent_id)
-    same = (each for each in listed if (each.kind, each.subject) == (found.kind, found.subject))
-    later = [each.id for each in same if each.id > found.id]
-    named = f"; change {later[-1]} came later" if later else ""
-    return Conflict(
-        f"change {found.id!r} cannot be undone: {why}{named}",
-        cure="read the change again, and undo a later one first",
-    )

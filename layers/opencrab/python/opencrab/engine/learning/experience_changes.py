@@ -95,15 +95,24 @@ def restore_learned_experience(
     """Return the writes that restore a retired experience and have search indexes read it again."""
 
     def beside() -> Iterator[Document]:
-        fact, lived = _require_experience(facts, agent_id, made.subject)
+        _, lived = _require_experience(facts, agent_id, made.subject)
         if lived.retired_at is None:
             raise Conflict(
                 f"experience {lived.id!r} was restored concurrently", cure="read the change again"
             )
-        yield fact.with_body(lived.replaced(retired_at=None, restored_at=made.ended_at))
-        yield memory_index_rewrite_mark(clock, agent_id, lived.id, kind=EXPERIENCE)
+        yield from _restoring_writes(facts, clock, agent_id, made)
 
     return beside
+
+
+def _restoring_writes(
+    facts: Documents, clock: Clock, agent_id: str, over: Adjustment
+) -> Iterator[Document]:
+    """Yield the restored experience and its index mark, one write each; a retry repeats both."""
+    fact, lived = _require_experience(facts, agent_id, over.subject)
+    if lived.retired_at is not None:
+        yield fact.with_body(lived.replaced(retired_at=None, restored_at=over.ended_at))
+    yield memory_index_rewrite_mark(clock, agent_id, lived.id, kind=EXPERIENCE)
 
 
 def texts_of_learned_experience_change(
@@ -116,10 +125,9 @@ def texts_of_learned_experience_change(
     if made.kind is not AdjustmentKind.EXPERIENCE:
         return ()
     ids = tuple(filter(None, (made.subject, str(made.after.get(OTHER, "")))))
-    stored = {
-        fact.id: fact for fact in facts.get_many(agent_id, *((EXPERIENCE, each) for each in ids))
-    }
-    lived = (stored[each].read(Experience) for each in ids if each in stored)
+    found = facts.get_many(agent_id, *((EXPERIENCE, each) for each in ids))
+    stored = {fact.id: fact.read(Experience) for fact in found}
+    lived = (stored[each] for each in ids if each in stored)
     return tuple(f"{each.experience}\n{each.lesson}" for each in lived)
 
 
@@ -153,7 +161,8 @@ def close_changes(
             bare = made.replaced(after=after)
             if made.state is AdjustmentState.APPLIED:
                 bare = end_adjustment(bare, AdjustmentState.SUPERSEDED, clock.now())
-                yield from _shown_again(facts, clock, agent_id, bare)
+                if has_learned_experience(facts, agent_id, made.subject):
+                    yield from _restoring_writes(facts, clock, agent_id, bare)
             yield fact.with_body(bare)
 
 
@@ -161,19 +170,6 @@ def without_forgotten_learning_pins(mind: AgentState, forgotten: AbstractSet[str
     """Return the agent's state without pins of forgotten experiences."""
     names = {f"{LIVED}{each}" for each in forgotten}
     return mind.replaced(pinned=tuple(each for each in mind.pinned if each not in names))
-
-
-def _shown_again(
-    facts: Documents, clock: Clock, agent_id: str, over: Adjustment
-) -> Iterator[Document]:
-    """Yield the restored experience and its index mark, one write each; a retry repeats both."""
-    fact = facts.get(agent_id, EXPERIENCE, over.subject)
-    if fact is None:
-        return
-    lived = fact.read(Experience)
-    if lived.retired_at is not None:
-        yield fact.with_body(lived.replaced(retired_at=None, restored_at=over.ended_at))
-    yield memory_index_rewrite_mark(clock, agent_id, lived.id, kind=EXPERIENCE)
 
 
 def _require_experience(

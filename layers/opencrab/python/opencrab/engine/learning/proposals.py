@@ -14,14 +14,14 @@ from opencrab.domain.learning.change import (
     is_learning_pinned,
 )
 from opencrab.domain.learning.model_selection import why_learned_subject_is_fixed
-from opencrab.domain.learning.regression_watch import regression_baseline
 from opencrab.domain.learning.review_period import Remark
-from opencrab.domain.learning.skill_lifecycle import retire_learned_skill
+from opencrab.domain.skills.lifecycle import retire_learned_skill
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus
+from opencrab.engine.learning.candidate_models import learning_candidate_models
 from opencrab.engine.learning.changes import (
     LearningChange,
+    MindAndSkill,
     find_adjustment,
-    log_learning_change,
     open_adjustments_of,
     page_of_adjustments,
     require_agent_able_to_learn,
@@ -31,11 +31,9 @@ from opencrab.engine.learning.experience_changes import (
     followed_learning_proposal_of_experience,
     retire_learned_experience,
 )
-from opencrab.engine.learning.measures import learning_candidate_models
 from opencrab.engine.learning.nightly.models import apply_mix
 from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import load_current_learning_data
 
 FRESH = timedelta(days=30)
 """Time for which a proposal can be followed; after that its evidence is too old."""
@@ -49,7 +47,7 @@ _FIXED = {
 def follow_learning_proposal(
     runtime: Runtime, agent_id: str, change_id: str, by: str
 ) -> Adjustment:
-    """Apply a proposal; the change then belongs to the owner and is watched like others.
+    """Apply a proposal; the change then belongs to the owner.
 
     Raises NotFound, and Conflict if it is no longer proposed, is older than FRESH, is advice that
     needs new text, or no longer fits the present state.
@@ -84,7 +82,7 @@ def follow_learning_proposal(
     earlier = open_adjustments_of(listed, LearnedSubject(kind=found.kind, name=found.subject))
     ends = tuple(each for each in earlier if each.id != found.id)
     change = replace(change, ends=ends, was=AdjustmentState.PROPOSED)
-    return log_learning_change(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
+    return store_adjustment(runtime.home.facts, agent_id, change)
 
 
 def find_followed_learning_proposal(
@@ -98,7 +96,7 @@ def find_followed_learning_proposal(
 
 
 def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange:
-    """Return a proposed traffic split as a change, with its models' values now as the baseline."""
+    """Return a proposed traffic split as a change; raises Conflict if it no longer fits."""
     profile, name = runtime.home.agents.get(agent_id), made.subject
     why = why_learned_subject_is_fixed(profile.agent, profile.mind, name)
     if why:
@@ -112,10 +110,7 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange
                 f"alias {alias!r} may no longer be selected, or now names another model",
                 cure="wait for the next nightly run",
             )
-    known = load_current_learning_data(runtime.home.facts, agent_id, runtime.clock.now())
-    then = regression_baseline(known.evidence, name, models.values())
-    watched = made.replaced(evidence={**made.evidence, "then": then})
-    return LearningChange(watched, apply_mix(name, made.before, made.after))
+    return LearningChange(made, apply_mix(name, made.before, made.after))
 
 
 def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
@@ -129,19 +124,12 @@ def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
         )
     subject = LearnedSubject(kind=found.kind, name=found.subject)
 
-    def alter(
-        mind: AgentState, skill: AcquiredSkill | None
-    ) -> tuple[AgentState, AcquiredSkill | None]:
+    def alter(mind: AgentState, skill: AcquiredSkill | None) -> MindAndSkill:
+        cure = "read the skill and the change again"
         if skill is None or skill.status.value != found.before.get("status"):
-            raise Conflict(
-                f"skill {subject.name!r} was changed concurrently",
-                cure="read the skill and the change again",
-            )
+            raise Conflict(f"skill {subject.name!r} was changed concurrently", cure=cure)
         if skill.worded_at is not None and skill.worded_at > found.at:
-            raise Conflict(
-                f"skill {subject.name!r} got new text concurrently",
-                cure="read the skill and the change again",
-            )
+            raise Conflict(f"skill {subject.name!r} got new text concurrently", cure=cure)
         if is_learning_pinned(mind, subject):
             raise Conflict(f"skill {subject.name!r} is pinned", cure="unpin it first")
         return mind, retire_learned_skill(

@@ -6,7 +6,6 @@ It is made from data that the turn has loaded already: no store is read, and no 
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from operator import attrgetter
 
@@ -113,7 +112,6 @@ def _turn_signals_for_learning(work: TurnWork, ending: TurnEnding) -> Document |
     mind, found = work.profile.mind, _found_memory_ids(work)
     trial = learned_skills_on_trial(mind)
     given = (name for intent, _ in asked for name in intent.skills if name in trial)
-    answer = _Answered.of(work)
     done, undone, repairs = _deeds(work, ending.records)
     told = TurnSignals(
         turn_id=turn.id,
@@ -133,9 +131,7 @@ def _turn_signals_for_learning(work: TurnWork, ending: TurnEnding) -> Document |
         undone=undone,
         repairs=repairs,
         task_success=_success(work, ending),
-        corrects=answer.turn_id if answer.is_corrected else "",
-        repeats=answer.turn_id if answer.is_asked_again else "",
-        thanks=answer.turn_id if answer.is_thanked else "",
+        **_said_of_answer(work),
         spoke=bool(ending.speech) or transcript.speeches > 0,
         outsider=does_authority_taint_reader(turn.authority),
     )
@@ -223,7 +219,8 @@ def _useful(work: TurnWork, speech: str, found: frozenset[str]) -> tuple[str, ..
     """
     if not found:
         return ()
-    known = content_terms_of_text(_trigger_text(work))
+    trigger = _trigger(work)
+    known = content_terms_of_text(trigger.text if trigger else "")
     useful: list[str] = []
     steps = work.transcript.steps
     for place, step in enumerate(steps):
@@ -240,12 +237,8 @@ def _useful(work: TurnWork, speech: str, found: frozenset[str]) -> tuple[str, ..
 def _memory_excerpts(results: Iterable[CallResult]) -> Iterator[tuple[str, str]]:
     """Yield the memories that searches showed, with their excerpts."""
     for result in results:
-        ids = {
-            name
-            for effect in result.result.side_effects
-            if isinstance(effect, MemoriesFound)
-            for name in effect.ids
-        }
+        searches = (x for x in result.result.side_effects if isinstance(x, MemoriesFound))
+        ids = {name for effect in searches for name in effect.ids}
         rows = (result.result.data or {}).get("results", ()) if ids else ()
         for row in rows if isinstance(rows, list) else ():
             name = row.get("memory_id", row.get("id")) if isinstance(row, dict) else None
@@ -292,29 +285,20 @@ def _goal(work: TurnWork, facts: Iterable[Document]) -> Goal | None:
     return left[-1].read(Goal) if left else work.served
 
 
-@dataclass(frozen=True)
-class _Answered:
-    """The turn that answered the same person before, and whether the new message corrects it."""
-
-    turn_id: str = ""
-    is_corrected: bool = False
-    is_asked_again: bool = False
-    is_thanked: bool = False
-
-    @classmethod
-    def of(cls, work: TurnWork) -> "_Answered":
-        """Compare a person's message with the answer before it; empty for other triggers."""
-        trigger = _trigger(work)
-        if work.turn.trigger is not Trigger.MESSAGE or trigger is None or trigger.from_agent:
-            return cls()
-        before, turn_id = _before(work, trigger)
-        if before is None or not turn_id:
-            return cls()
-        soon = trigger.at - before.at <= AGAIN_WITHIN
-        again = soon and is_text_repeated(trigger.text, before.text)
-        is_corrected = is_text_correction(trigger.text)
-        is_thanked = not (is_corrected or again) and is_text_thanks(trigger.text)
-        return cls(turn_id, is_corrected, again, is_thanked)
+def _said_of_answer(work: TurnWork) -> dict[str, str]:
+    """Return the turn that answered a person before, by what the new message says of it."""
+    trigger = _trigger(work)
+    if work.turn.trigger is not Trigger.MESSAGE or trigger is None or trigger.from_agent:
+        return {}
+    before, turn_id = _before(work, trigger)
+    if before is None or not turn_id:
+        return {}
+    soon = trigger.at - before.at <= AGAIN_WITHIN
+    again = soon and is_text_repeated(trigger.text, before.text)
+    corrected = is_text_correction(trigger.text)
+    thanked = not (corrected or again) and is_text_thanks(trigger.text)
+    marks = {"corrects": corrected, "repeats": again, "thanks": thanked}
+    return {name: turn_id for name, is_so in marks.items() if is_so}
 
 
 def _before(work: TurnWork, trigger: Line) -> tuple[Line | None, str]:
@@ -333,11 +317,6 @@ def _before(work: TurnWork, trigger: Line) -> tuple[Line | None, str]:
 
 def _trigger(work: TurnWork) -> Line | None:
     return next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
-
-
-def _trigger_text(work: TurnWork) -> str:
-    trigger = _trigger(work)
-    return "" if trigger is None else trigger.text
 
 
 def _once(names: Iterable[str]) -> tuple[str, ...]:

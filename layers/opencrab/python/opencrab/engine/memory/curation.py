@@ -17,7 +17,7 @@ from opencrab.domain.agents.core_memory import (
 )
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
+from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
 from opencrab.domain.memory.memory import (
     CORE,
     LINKS,
@@ -38,11 +38,11 @@ from opencrab.domain.value import Identifier, Unit, Value
 from opencrab.engine.memory import records
 from opencrab.engine.memory.reading import session_in_agent_memory
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.retry import retry_after_changes
 
 OWNERS_WORD = 0.9
 """The default confidence of what an owner says."""
 
-_TRIES = 5
 _READ = 100
 _READS = 10
 
@@ -313,12 +313,7 @@ class MemoryCurator:
 
     def _committed(self, change: Callable[[], tuple[Outcome, list[Document]]]) -> Outcome:
         """Commit a change and return its result; recompute it after a conflict."""
-        for _ in range(_TRIES - 1):
-            try:
-                return self._written(*change())
-            except Changed:
-                continue
-        return self._written(*change())
+        return retry_after_changes(lambda: self._written(*change()))
 
     def _written(self, outcome: Outcome, facts: list[Document]) -> Outcome:
         if facts:

@@ -12,7 +12,7 @@ from functools import partial
 
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed
-from opencrab.domain.learning.skill_lifecycle import may_vouch_for_learned_skill
+from opencrab.domain.learning.skill_trials import may_vouch_for_learned_skill
 from opencrab.domain.memory.belief import BELIEF, BELIEF_TESTS, Belief, revise_belief
 from opencrab.domain.memory.belief_index import salient_beliefs_change
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, remember_belief

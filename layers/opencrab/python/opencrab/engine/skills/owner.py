@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from opencrab.domain.agents.agent_state import MIND, AgentState, is_skill_in_agent_state
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, Refused
+from opencrab.domain.errors import Conflict, NotFound, OpenCrabError, Refused
 from opencrab.domain.insight.skill_file import learned_skill_file_path, learned_skill_file_text
 from opencrab.domain.learning.change import (
     AdjustmentKind,
@@ -17,14 +17,13 @@ from opencrab.domain.learning.change import (
     without_learned_pin,
 )
 from opencrab.domain.learning.signals import SkillHoldouts, withheld_percent
-from opencrab.domain.learning.skill_lifecycle import (
+from opencrab.domain.learning.skill_trials import index_learned_skill, place_learned_skill
+from opencrab.domain.skills.lifecycle import (
     SkillLesson,
     SkillTeaching,
     approve_learned_skill,
-    index_learned_skill,
     learned_skill_of_owner,
     no_learned_skill_error,
-    place_learned_skill,
     require_learned_skill_room,
     restore_learned_skill,
     retire_learned_skill,
@@ -40,11 +39,11 @@ from opencrab.domain.skills.skill import (
     StandardSkill,
 )
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.retry import retry_after_changes
 from opencrab.ports.skills import load_skill_holdouts
 
 log = logging.getLogger(__name__)
 
-_TRIES = 5
 
 Changing = TypeVar("Changing", AcquiredSkill, AgentState)
 Change = Callable[[AcquiredSkill | None], AcquiredSkill]
@@ -232,12 +231,7 @@ class SkillOwner:
 
     def _committed(self, change: Callable[[], tuple[Changing, list[Document]]]) -> Changing:
         """Commit a change and return its result; recompute it after a conflict."""
-        for _ in range(_TRIES - 1):
-            try:
-                return self._written(*change())
-            except Changed:
-                continue
-        return self._written(*change())
+        return retry_after_changes(lambda: self._written(*change()))
 
     def _written(self, outcome: Changing, facts: list[Document]) -> Changing:
         if facts:

@@ -56,10 +56,12 @@ def experience_proposals(scene: NightlyContext) -> tuple[LearningChange, ...]:
     if made:
         # All changes ever made are read only if there is something to propose.
         made = _collect_proposals(scene, never, compared, _staying(scene))
-    return tuple(
-        LearningChange(each, ends=_proposed_before(scene, each))
-        for each in made[: A_NIGHT - tonight]
-    )
+    found = list[LearningChange]()
+    for each in made[: A_NIGHT - tonight]:
+        earlier = open_adjustments_of(scene.recent, _subject(each.subject))
+        ends = tuple(one for one in earlier if one.state is AdjustmentState.PROPOSED)
+        found.append(LearningChange(each, ends=ends))
+    return tuple(found)
 
 
 def _collect_proposals(
@@ -72,7 +74,7 @@ def _collect_proposals(
     going = {name: each for name, each in never.items() if name not in stays and not each.model}
     others = {name: each for name, each in (never | compared).items() if name not in going}
     return (
-        *(_proposal(scene, each, Remark.RETIRE, NEVER_OF_USE) for each in going.values()),
+        *(_proposal(scene, name, Remark.RETIRE, NEVER_OF_USE) for name in going),
         *(_merging(scene, *twins) for twins in _twins(scene, others.values(), stays)),
     )
 
@@ -186,16 +188,15 @@ def _place(scene: NightlyContext, lived: Experience) -> tuple[bool, int, str]:
 
 
 def _merging(scene: NightlyContext, lived: Experience, twin: Experience, like: float) -> Adjustment:
-    made = _proposal(scene, lived, Remark.MERGE, TOLD_TWICE, other=twin.id)
+    made = _proposal(scene, lived.id, Remark.MERGE, TOLD_TWICE, other=twin.id)
     of_twin = {f"other_{name}": count for name, count in _recall_counts(scene, twin.id).items()}
     return made.replaced(evidence={**made.evidence, **of_twin, "alike": round(like, 3)})
 
 
 def _proposal(
-    scene: NightlyContext, lived: Experience, remark: Remark, reason: str, **more: str
+    scene: NightlyContext, experience_id: str, remark: Remark, reason: str, **more: str
 ) -> Adjustment:
-    after = {"remark": remark.value, **more}
-    subject = _subject(lived.id)
+    after, subject = {"remark": remark.value, **more}, _subject(experience_id)
     return Adjustment(
         id=adjustment_id(scene.at, scene.period, subject.text, *after.values()),
         at=scene.at,
@@ -203,7 +204,7 @@ def _proposal(
         subject=subject.name,
         before={"status": SkillStatus.ACTIVE.value},
         after=dict[str, Any](after),
-        evidence=dict[str, Any](_recall_counts(scene, lived.id)),
+        evidence=dict[str, Any](_recall_counts(scene, experience_id)),
         reason=reason,
         by=scene.period,
         state=AdjustmentState.PROPOSED,
@@ -214,11 +215,6 @@ def _recall_counts(scene: NightlyContext, experience_id: str) -> dict[str, int]:
     """Return how often searches found an experience, and how often it was useful."""
     known = scene.evidence.experiences_recalled.get(experience_id)
     return {"found": known.found if known else 0, "useful": known.useful if known else 0}
-
-
-def _proposed_before(scene: NightlyContext, made: Adjustment) -> tuple[Adjustment, ...]:
-    earlier = open_adjustments_of(scene.recent, _subject(made.subject))
-    return tuple(each for each in earlier if each.state is AdjustmentState.PROPOSED)
 
 
 def _subject(experience_id: str) -> LearnedSubject:

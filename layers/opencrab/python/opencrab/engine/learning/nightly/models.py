@@ -1,7 +1,6 @@
-"""Nightly decisions on models: new traffic splits, and regressions of those in force."""
+"""Nightly decisions on models: new traffic splits."""
 
 from collections.abc import Collection, Mapping
-from datetime import UTC
 from math import ceil, hypot
 from typing import Any
 
@@ -9,11 +8,11 @@ from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.bandit import SURE, BanditMix, BanditSubject
 from opencrab.domain.learning.change import (
-    Adjustment,
+    AdjustmentKind,
     AdjustmentState,
+    LearnedSubject,
     are_mixes_alike,
     describe_mix,
-    heaviest_learned_alias,
     is_learning_pinned,
     mix_of,
     with_told_mix,
@@ -25,27 +24,20 @@ from opencrab.domain.learning.model_selection import (
     adjustments_ended_by,
     bandit_budget_left,
     bandit_current_alias,
-    bandit_routed_model,
+    bandit_routed_alias,
     learn_model_choices,
     learnable_choices,
     mix_adjustment,
+    mix_adjustments,
     mix_of_bandit,
     open_bandit_choices,
-)
-from opencrab.domain.learning.regression_watch import (
-    WATCHED,
-    is_watched_mix,
-    mix_adjustments,
-    mix_subject,
-    models_with_regression,
-    start_regression_watch_after,
 )
 from opencrab.domain.learning.review_period import ReviewSpan, Standstill
 from opencrab.domain.learning.reward_model import RewardBelief
 from opencrab.domain.models.optimization import LearningMode
 from opencrab.domain.models.routing import LOW_STAKES, Use
 from opencrab.domain.skills.skill import AcquiredSkill
-from opencrab.engine.learning.changes import Alter, LearningChange
+from opencrab.engine.learning.changes import Alter, LearningChange, MindAndSkill
 from opencrab.engine.learning.snapshot import EvidenceSnapshot
 
 _EVERYDAY = 0.75
@@ -54,58 +46,12 @@ _EVERYDAY = 0.75
 _BY_NIGHT = tuple(f"{span.value}-" for span in ReviewSpan)
 
 
-def find_model_regressions(findings: EvidenceSnapshot) -> tuple[Adjustment, ...]:
-    """Return traffic splits in force whose models fell below the quality they were chosen for.
-
-    Only whole days after that of the change count, since earlier turns did not use the split. Each
-    result lists the models that `fell`.
-    """
-    watching = (
-        each
-        for each in findings.recent
-        if is_watched_mix(each)
-        and "until" in each.evidence
-        and each.at >= findings.at - WATCHED
-        and not is_learning_pinned(findings.mind, mix_subject(each.subject))
-    )
-    fell = ((each, models_with_regression(each, findings.evidence)) for each in watching)
-    return tuple(
-        each.replaced(evidence={**each.evidence, "fell": list(models)})
-        for each, models in fell
-        if models
-    )
-
-
-def learning_subjects_rolled_back(findings: EvidenceSnapshot) -> frozenset[str]:
-    """Return subjects that this run rolled back to another best model; a run skips these."""
-    return frozenset(
-        each.subject
-        for each in findings.recent
-        if each.state is AdjustmentState.ROLLED_BACK
-        and each.ended_by == findings.period
-        and heaviest_learned_alias(each.before) != heaviest_learned_alias(each.after)
-    )
-
-
-def update_regression_watches(findings: EvidenceSnapshot) -> dict[str, Adjustment]:
-    """Return the splits in force, by id, whose baseline at the end of their first day is new."""
-    found = dict[str, Adjustment]()
-    for each in findings.recent:
-        day = each.at.astimezone(UTC).date()
-        evidence = findings.aggregated.until(day) if is_watched_mix(each) else None
-        if evidence is not None:
-            counted = start_regression_watch_after(each, evidence, day.isoformat())
-            if counted != each:
-                found[each.id] = counted
-    return found
-
-
 def learned_mixes(
-    findings: EvidenceSnapshot, skipped: frozenset[str] = frozenset()
+    findings: EvidenceSnapshot,
 ) -> tuple[tuple[LearningChange, ...], tuple[Standstill, ...]]:
     """Return new traffic splits, and the reason for each subject that stays the same.
 
-    Nothing is decided for a frozen agent, if the owner switched it off, or for `skipped` subjects.
+    Nothing is decided for a frozen agent, or if the owner switched it off.
     """
     if findings.frozen:
         return (), (Standstill(subject="models", reason="frozen"),)
@@ -114,9 +60,9 @@ def learned_mixes(
         return (), (Standstill(subject="models", reason="off"),)
     ground, seed = findings.selection_input(), f"{findings.agent.id}/{findings.period}"
     if findings.extra_micro_usd is None or aim.leave is not LearningMode.APPLY:
-        follows = learn_model_choices(ground, aim, findings.at, seed=seed, skipped=skipped)
+        follows = learn_model_choices(ground, aim, findings.at, seed=seed)
     else:
-        follows = _learn_unasked(findings, ground, seed, skipped)
+        follows = _learn_unasked(findings, ground, seed)
     changes, still = [], dict(follows.still)
     for name, mixed in follows.found.items():
         if aim.leave is LearningMode.RECOMMEND and _is_proposed(ground, name, mixed):
@@ -127,9 +73,7 @@ def learned_mixes(
     return tuple(changes), tuple(told)
 
 
-def _learn_unasked(
-    findings: EvidenceSnapshot, ground: SelectionInput, seed: str, skipped: frozenset[str]
-) -> ModelMixes:
+def _learn_unasked(findings: EvidenceSnapshot, ground: SelectionInput, seed: str) -> ModelMixes:
     """Choose splits where nobody chose how models are learned, at little more than the usual cost.
 
     Everyday work comes first. In other work only a model is tried of which everyday work has shown
@@ -143,20 +87,18 @@ def _learn_unasked(
     hidden = {name for name in arms if not usual[name]}
     everyday = {name for name in arms if Use(name.partition("/")[0]) in LOW_STAKES} - hidden
     others = {name: _probably_better(ground, name, usual[name]) for name in arms.keys() - everyday}
-    extra, skips = findings.extra_micro_usd or 0, arms.keys() | skipped
+    extra = findings.extra_micro_usd or 0
     found, still = dict[str, BanditMix](), dict.fromkeys(hidden, "usual_not_selectable")
     plans = [(everyday, _may_replace(ground, everyday, usual), extra * _EVERYDAY)]
     rest = {name: choices for name, choices in others.items() if len(choices) > 1} if others else {}
     plans += [({name}, each, extra * (1 - _EVERYDAY) / len(rest)) for name, each in rest.items()]
     still |= dict.fromkeys(others.keys() - rest.keys() - hidden, "everyday_first")
     for names, choices, more in plans:
-        cost = sum(_usual_cost(arms[name], usual[name]) for name in names)
+        cost = sum(arms[name].day_cost(usual[name]) for name in names)
         within = _with_budget(ground.replaced(choices=choices), arms, names, cost + more)
-        follows = learn_model_choices(
-            within, findings.aim, findings.at, seed=seed, skipped=(skips - names) | skipped
-        )
+        follows = learn_model_choices(within, findings.aim, findings.at, seed=seed, only=names)
         found |= follows.found
-        still = {**{n: why for n, why in follows.still.items() if n not in skips - names}, **still}
+        still = {**follows.still, **still}
     return ModelMixes(found=found, still=still)
 
 
@@ -165,22 +107,11 @@ def _usual_alias(ground: SelectionInput, name: str) -> str:
 
     "" if it is not among the choices.
     """
-    made = [
-        each
-        for each in mix_adjustments(ground.earlier, name)
-        if each.state is AdjustmentState.APPLIED
-    ]
-    mix = mix_of(ground.mind, name)
-    if mix is not None and not (made and made[0].by.startswith(_BY_NIGHT)):
+    known = mix_adjustments(ground.earlier, name)
+    held = next((each for each in known if each.state is AdjustmentState.APPLIED), None)
+    if mix_of(ground.mind, name) and not (held and held.by.startswith(_BY_NIGHT)):
         return bandit_current_alias(ground, name)
-    named = bandit_routed_model(ground, name)
-    return next((alias for alias, each in ground.choices.items() if each.name == named), "")
-
-
-def _usual_cost(subject: BanditSubject, usual: str) -> float:
-    """Return what a day of a subject costs with the usual model, in micro-dollars."""
-    costs = [arm.cost or 0.0 for arm in subject.arms if arm.model == usual]
-    return subject.turns_a_day * sum(costs)
+    return bandit_routed_alias(ground, name)
 
 
 def _may_replace(
@@ -235,13 +166,11 @@ def _change(
 
 def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter:
     """Return a function that applies a split; it raises Conflict if the split or pin changed."""
+    subject = LearnedSubject(kind=AdjustmentKind.MODELS, name=name)
 
-    def alter(
-        mind: AgentState, _skill: AcquiredSkill | None
-    ) -> tuple[AgentState, AcquiredSkill | None]:
-        if describe_mix(mix_of(mind, name)) != before or is_learning_pinned(
-            mind, mix_subject(name)
-        ):
+    def alter(mind: AgentState, _skill: AcquiredSkill | None) -> MindAndSkill:
+        is_same = describe_mix(mix_of(mind, name)) == before
+        if not is_same or is_learning_pinned(mind, subject):
             raise Conflict(f"the traffic split for {name!r} was changed or pinned concurrently")
         return with_told_mix(mind, name, after), None
 

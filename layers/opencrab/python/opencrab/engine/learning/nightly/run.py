@@ -9,12 +9,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
-from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, end_adjustment
+from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.evidence import RECALLED_DAYS
 from opencrab.domain.learning.model_selection import day_budget_of_bandit
 from opencrab.domain.learning.review_period import (
@@ -34,24 +33,18 @@ from opencrab.domain.learning.review_period import (
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
 from opencrab.engine.learning.aggregation import aggregate_evidence_of_day, save_evidence
+from opencrab.engine.learning.candidate_models import ready_candidate_models
 from opencrab.engine.learning.changes import (
     LearningChange,
     learned_mind,
     recent_adjustments,
-    roll_back_mix,
     store_adjustment,
 )
-from opencrab.engine.learning.measures import ready_candidate_models, text_times_of_skills
 from opencrab.engine.learning.nightly.experiences import (
     experience_proposals,
     nightly_experience_search_hits,
 )
-from opencrab.engine.learning.nightly.models import (
-    find_model_regressions,
-    learned_mixes,
-    learning_subjects_rolled_back,
-    update_regression_watches,
-)
+from opencrab.engine.learning.nightly.models import learned_mixes
 from opencrab.engine.learning.nightly.schedule import current_review_period, parse_review_message
 from opencrab.engine.learning.nightly.skills import (
     decide_skill_trials_nightly,
@@ -66,6 +59,8 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Pace
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
+from opencrab.ports.learning import text_times_of_skills
+from opencrab.ports.retry import retry_after_changes
 from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 log = logging.getLogger(__name__)
@@ -76,7 +71,6 @@ SECONDS = 30.0
 RECENT = timedelta(days=62)
 """Age of the oldest adjustments that are read: 30 days as a proposal, 30 days of cooldown."""
 
-_TRIES = 3
 _LATER_SECONDS = 5
 
 
@@ -130,12 +124,9 @@ def review_agent_now(
         stretch = current_review_period(runtime, agent_id)
     else:
         stretch = newest_period(ReviewSpan(period), last_ended_review_day(runtime.clock.now(), 0))
-    for _ in range(_TRIES - 1):
-        try:
-            return _review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
-        except Changed:
-            continue
-    return _review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
+    return retry_after_changes(
+        lambda: _review_agent_period(runtime, agent_id, stretch, dry_run=dry_run), tries=3
+    )
 
 
 def _review_agent_period(
@@ -151,7 +142,7 @@ def _review_agent_period(
     night = fact.read(NightlyRun) if fact else NightlyRun(at=runtime.clock.now())
     if dry_run or night.done_at is not None:
         scene = _scene(runtime, profile, stretch, night.at)
-        return _foreseen(_counting(scene), stretch, done=night.done_at is not None)
+        return _foreseen(scene, stretch, done=night.done_at is not None)
     last_day = review_period_of_day(stretch.last)
     if stretch.span is ReviewSpan.WEEKLY and not _is_done(runtime.home.facts, agent_id, last_day):
         _review_agent_period(runtime, agent_id, last_day)
@@ -168,14 +159,12 @@ def _review_agent_period(
 
 def _night(scene: NightlyContext, stretch: ReviewPeriod) -> ReviewResult:
     """Save the evidence of a day or week, decide on changes, and write the report."""
-    scene = _counting(scene, _hold)
-    save_evidence(
-        scene.runtime.home.facts,
-        scene.agent.id,
-        scene.aggregated,
-        {skill.name for skill in scene.skills},
-    )
-    standstills = _follow(scene) if stretch.span is ReviewSpan.DAILY else learned_mixes(scene)[1]
+    names = {skill.name for skill in scene.skills}
+    save_evidence(scene.runtime.home.facts, scene.agent.id, scene.aggregated, names)
+    changes, standstills = learned_mixes(scene) if scene.agent.answers else ((), ())
+    if stretch.span is ReviewSpan.DAILY and scene.changes:
+        _write(scene, changes)
+        _revise(scene)
     scene, during = _again(scene), report_period(scene, stretch)
     looked = _period_summary(scene, stretch, during, standstills)
     if scene.agent.answers:
@@ -206,52 +195,6 @@ def _is_there(agents: Agents, agent_id: str) -> bool:
     return True
 
 
-def _counting(
-    scene: NightlyContext, hold: Callable[[NightlyContext, Adjustment], None] = lambda *_: None
-) -> NightlyContext:
-    """Return the context with new baselines of watched splits, calling `hold` to store each."""
-    counted = update_regression_watches(scene)
-    for each in counted.values():
-        hold(scene, each)
-    recent = (counted.get(each.id, each) for each in scene.recent)
-    return replace(scene, recent=tuple(recent))
-
-
-def _hold(scene: NightlyContext, made: Adjustment) -> None:
-    facts = scene.runtime.home.facts
-    fact = facts.get(scene.agent.id, ADJUSTMENT, made.id)
-    if fact is not None and fact.read(Adjustment).state is made.state:
-        facts.commit(fact.with_body(made))
-
-
-def _follow(scene: NightlyContext) -> tuple[Standstill, ...]:
-    """Make the changes that the evidence supports; returns the subjects that stay, and why."""
-    if not scene.changes:
-        return learned_mixes(scene)[1] if scene.agent.answers else ()
-    scene = _taken_back(scene)
-    changes, standstills = learned_mixes(scene, learning_subjects_rolled_back(scene))
-    _write(scene, changes)
-    _revise(scene)
-    return standstills
-
-
-def _taken_back(scene: NightlyContext) -> NightlyContext:
-    """Roll back all splits that regressed, and those restored by it if they regressed too."""
-    runtime, agent_id = scene.runtime, scene.agent.id
-    while fell := find_model_regressions(scene):
-        for each in fell:
-            _apply_unless_refused(
-                runtime.home.agents,
-                agent_id,
-                partial(roll_back_mix, runtime, agent_id, each, scene.period),
-            )
-        after = _again(scene)
-        if after.recent == scene.recent:
-            break
-        scene = after
-    return scene
-
-
 def _revise(scene: NightlyContext) -> None:
     """End and begin trials of skills, then make proposals, by all evidence so far.
 
@@ -266,21 +209,16 @@ def _revise(scene: NightlyContext) -> None:
 
 
 def _write(scene: NightlyContext, changes: tuple[LearningChange, ...]) -> None:
-    runtime, agent_id = scene.runtime, scene.agent.id
+    """Make changes; one that conflicts with another is skipped, all if the agent has retired."""
+    home, agent_id = scene.runtime.home, scene.agent.id
     for change in changes:
-        act = partial(store_adjustment, runtime.home.facts, agent_id, change)
-        _apply_unless_refused(runtime.home.agents, agent_id, act)
-
-
-def _apply_unless_refused(agents: Agents, agent_id: str, act: Callable[[], Adjustment]) -> None:
-    """Make one change; skip it if it conflicts with another one or the agent has retired."""
-    try:
-        if agents.get(agent_id).agent.answers:
-            act()
-    except Changed:
-        raise
-    except (Conflict, Refused) as error:
-        log.info("learning change skipped: agent=%s, error=%s", agent_id, error.message)
+        try:
+            if home.agents.get(agent_id).agent.answers:
+                store_adjustment(home.facts, agent_id, change)
+        except Changed:
+            raise
+        except (Conflict, Refused) as error:
+            log.info("learning change skipped: agent=%s, error=%s", agent_id, error.message)
 
 
 def _foreseen(scene: NightlyContext, stretch: ReviewPeriod, *, done: bool) -> ReviewResult:
@@ -291,14 +229,10 @@ def _foreseen(scene: NightlyContext, stretch: ReviewPeriod, *, done: bool) -> Re
     looked = looked.replaced(dry_run=not done, done_before=done)
     if done or stretch.span is ReviewSpan.WEEKLY or not scene.changes:
         return looked
-    fell = () if is_review else find_model_regressions(scene)
-    back = (
-        end_adjustment(each, AdjustmentState.ROLLED_BACK, scene.at, scene.period) for each in fell
-    )
     known = _so_far(scene)
     skills = (*decide_skill_trials_nightly(known), *skill_proposals(known, looked.reviews))
     following = (*changes, *skills, *experience_proposals(known))
-    return looked.replaced(adjustments=(*back, *(each.adjustment for each in following)))
+    return looked.replaced(adjustments=tuple(each.adjustment for each in following))
 
 
 def _period_summary(

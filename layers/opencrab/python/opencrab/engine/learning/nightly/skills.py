@@ -1,7 +1,9 @@
 """Nightly decisions on skills: verdicts on trials by their effect, and the start of new ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -17,7 +19,6 @@ from opencrab.domain.learning.change import (
     is_learning_pinned,
 )
 from opencrab.domain.learning.review_period import Remark, SkillReview
-from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import (
     CURRENT,
     KEPT_DAYS,
@@ -25,13 +26,7 @@ from opencrab.domain.learning.signals import (
     SkillHoldouts,
     signals_id,
 )
-from opencrab.domain.learning.skill_lifecycle import (
-    place_learned_skill,
-    promote_learned_skill,
-    put_skill_on_trial,
-    retire_learned_skill,
-    set_learned_skill_aside,
-)
+from opencrab.domain.learning.skill_trials import place_learned_skill
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
     SkillVerdict,
@@ -40,9 +35,15 @@ from opencrab.domain.learning.treatment_effect import (
     trial_effects_of_skill,
     withheld_share,
 )
+from opencrab.domain.skills.lifecycle import (
+    promote_learned_skill,
+    put_skill_on_trial,
+    retire_learned_skill,
+    set_learned_skill_aside,
+)
 from opencrab.domain.skills.skill import BY_EVIDENCE, AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.domain.text.terms import text_terms
-from opencrab.engine.learning.changes import Alter, LearningChange, open_adjustments_of
+from opencrab.engine.learning.changes import LearningChange, MindAndSkill, open_adjustments_of
 from opencrab.engine.learning.snapshot import EvidenceSnapshot, NightlyContext
 from opencrab.ports.skills import load_skill_holdouts
 
@@ -79,11 +80,12 @@ def decide_skill_trials_nightly(findings: EvidenceSnapshot) -> tuple[LearningCha
     ]
     for skill in on:
         effects = _effects(findings, skill.name)
-        effect, verdict = effects[0], _verdict(findings, skill, effects)
+        verdict = _verdict(findings, skill, effects)
         if verdict.word is not TrialVerdict.KEEP:
             made.append(_trial_end_change(findings, skill, effects, verdict))
-        elif _is_unseen(findings, skill, effect):
-            made.append(_set_aside(findings, skill))
+        elif _is_unseen(findings, skill, effects[0]):
+            aside = set_learned_skill_aside
+            made.append(_skill_change(findings, skill, SkillStatus.DISABLED, "unseen", aside))
     return (*made, *_trial_start_changes(findings, len(on) - len(made)))
 
 
@@ -98,11 +100,8 @@ def skill_proposals(
     findings: EvidenceSnapshot, reviews: tuple[SkillReview, ...]
 ) -> tuple[LearningChange, ...]:
     """Return proposals from the reviews, without those that are proposed already."""
-    return tuple(
-        change
-        for review in reviews
-        if review.remark is not Remark.KEEP and (change := _proposal(findings, review)) is not None
-    )
+    found = (_proposal(findings, each) for each in reviews if each.remark is not Remark.KEEP)
+    return tuple(change for change in found if change is not None)
 
 
 def _learned_skill_effectiveness(effect: SkillEffect) -> Effectiveness | None:
@@ -124,25 +123,23 @@ def skill_holdouts_after_night(
 
     A promoted skill stays kept for its types of task alone (`before`) until it is on trial again.
     """
-    shares = dict[str, dict[str, float]]()
+    shares, of_skill = dict[str, dict[str, float]](), findings.posterior.of_skill
     for skill in findings.skills:
         weights = findings.posterior.skill_task_weights(skill.name)
         if skill.status is SkillStatus.CANDIDATE and weights:
-            of = findings.posterior.of_skill
             whole = sum(weights.values())
             mixed = {kind: weight / whole for kind, weight in weights.items()}
-            shares[skill.name] = {"": withheld_share(of(skill.name, mixed))} | {
-                kind: withheld_share(of(skill.name, {kind: 1.0})) for kind in sorted(weights)
+            kinds = {"": mixed} | {kind: {kind: 1.0} for kind in sorted(weights)}
+            shares[skill.name] = {
+                kind: withheld_share(of_skill(skill.name, each)) for kind, each in kinds.items()
             }
     active = {skill.name for skill in findings.skills if skill.status is SkillStatus.ACTIVE}
     only = dict(before.only) if before else {}
     for made in reversed(findings.recent):
         if made.kind is AdjustmentKind.SKILL and made.state is AdjustmentState.APPLIED:
-            kinds = made.after.get(ONLY, ())
             only.pop(made.subject, None)
-            if kinds:
-                only[made.subject] = tuple(kinds)
-    kept = {name: kinds for name, kinds in only.items() if name in active}
+            only[made.subject] = tuple(made.after.get(ONLY, ()))
+    kept = {name: kinds for name, kinds in only.items() if kinds and name in active}
     return SkillHoldouts(at=findings.at, shares=shares, only=kept)
 
 
@@ -160,12 +157,10 @@ def store_skill_holdouts(findings: NightlyContext) -> None:
         return
     if before and before.replaced(at=found.at) == found and found.at < before.at + REPEATED:
         return
-    until = findings.at + timedelta(days=KEPT_DAYS)
+    until, name = findings.at + timedelta(days=KEPT_DAYS), signals_id(findings.at)
     facts.commit(
         new_fact(agent_id, SKILL_HOLDOUTS, CURRENT, found).replaced(version=0),
-        new_fact(
-            agent_id, SKILL_HOLDOUTS, signals_id(findings.at), found, expires_at=until
-        ).replaced(version=0),
+        new_fact(agent_id, SKILL_HOLDOUTS, name, found, expires_at=until).replaced(version=0),
     )
 
 
@@ -178,9 +173,13 @@ def _effects(findings: EvidenceSnapshot, name: str) -> tuple[SkillEffect, ...]:
 def _verdict(
     findings: EvidenceSnapshot, skill: AcquiredSkill, effects: Sequence[SkillEffect]
 ) -> SkillVerdict:
-    """Return the verdict on a skill on trial; promotes it if trials are disabled."""
+    """Return the verdict on a skill on trial; promotes it if trials are disabled.
+
+    After a decision nothing is decided until there are `least_turns` judged turns more.
+    """
     trials, verdict = findings.trials, SkillVerdict(TrialVerdict.KEEP, "")
-    if _is_news(skill, effects[0], trials):
+    known = skill.effectiveness
+    if known is None or effects[0].turns - known.turns >= trials.least_turns:
         verdict = skill_trial_verdict(effects, trials, findings.at - skill.updated_at)
     is_free = place_learned_skill(skill, findings.mind, trials).status is SkillStatus.ACTIVE
     if verdict.word is TrialVerdict.KEEP and is_free:
@@ -188,13 +187,24 @@ def _verdict(
     return verdict
 
 
-def _is_news(skill: AcquiredSkill, effect: SkillEffect, trials: TrialSettings) -> bool:
-    """Return True if there are `least_turns` judged turns since the last decision, or no decision.
+_Act = Callable[[AcquiredSkill, datetime], AcquiredSkill]
 
-    Neither count has turns with an earlier text of the skill or from before it was restored.
-    """
-    known = skill.effectiveness
-    return known is None or effect.turns - known.turns >= trials.least_turns
+
+def _skill_change(
+    findings: EvidenceSnapshot, skill: AcquiredSkill, status: SkillStatus, reason: str, act: _Act
+) -> LearningChange:
+    """Return the change of a skill's status by `act`; it conflicts if the skill has changed."""
+    subject = _subject(skill.name)
+
+    def alter(mind: AgentState, stored: AcquiredSkill | None) -> MindAndSkill:
+        if stored is None or (stored.status, stored.waits) != (skill.status, skill.waits):
+            raise Conflict(f"skill {skill.name!r} was changed concurrently")
+        if skill.status is SkillStatus.CANDIDATE and is_learning_pinned(mind, subject):
+            raise Conflict(f"skill {skill.name!r} was pinned concurrently")
+        return mind, act(stored, findings.at)
+
+    made = _adjustment(findings, skill, {"status": status.value}, reason)
+    return LearningChange(made, alter, open_adjustments_of(findings.recent, subject))
 
 
 def _trial_end_change(
@@ -203,26 +213,18 @@ def _trial_end_change(
     effects: Sequence[SkillEffect],
     verdict: SkillVerdict,
 ) -> LearningChange:
-    measured, now = _learned_skill_effectiveness(effects[0]), findings.at
-    promotes = verdict.word is TrialVerdict.PROMOTE
-    status = SkillStatus.ACTIVE if promotes else SkillStatus.ARCHIVED
+    measured = _learned_skill_effectiveness(effects[0])
+    status, act = SkillStatus.ARCHIVED, partial(retire_learned_skill, owner=BY_EVIDENCE)
+    if verdict.word is TrialVerdict.PROMOTE:
+        status, act = SkillStatus.ACTIVE, partial(promote_learned_skill)
+    act = partial(act, effectiveness=measured)
+    change = _skill_change(findings, skill, status, verdict.reason, act)
     after: dict[str, Any] = {"status": status.value}
     if verdict.only:
         after[ONLY] = list(verdict.only)
-
-    def alter(
-        mind: AgentState, stored: AcquiredSkill | None
-    ) -> tuple[AgentState, AcquiredSkill | None]:
-        found = _as_it_was(stored, skill)
-        if is_learning_pinned(mind, _subject(skill.name)):
-            raise Conflict(f"skill {skill.name!r} was pinned concurrently")
-        if promotes:
-            return mind, promote_learned_skill(found, now, measured)
-        return mind, retire_learned_skill(found, now, owner=BY_EVIDENCE, effectiveness=measured)
-
     made = _adjustment(findings, skill, after, verdict.reason)
-    numbers = _numbers(effects[0]) | _task_numbers(effects[1:])
-    return LearningChange(made.replaced(evidence=numbers), alter, _earlier(findings, skill.name))
+    numbers = _numbers(effects[0]) | {"tasks": _task_numbers(effects[1:])}
+    return replace(change, adjustment=made.replaced(evidence=numbers))
 
 
 def _is_unseen(findings: EvidenceSnapshot, skill: AcquiredSkill, effect: SkillEffect) -> bool:
@@ -233,16 +235,6 @@ def _is_unseen(findings: EvidenceSnapshot, skill: AcquiredSkill, effect: SkillEf
     others = any(each.waits for each in findings.skills)
     is_little = effect.turns < findings.trials.least_turns
     return others and is_little and skill.updated_at < findings.at - UNSEEN
-
-
-def _set_aside(findings: EvidenceSnapshot, skill: AcquiredSkill) -> LearningChange:
-    def alter(
-        mind: AgentState, stored: AcquiredSkill | None
-    ) -> tuple[AgentState, AcquiredSkill | None]:
-        return mind, set_learned_skill_aside(_as_it_was(stored, skill), findings.at)
-
-    made = _adjustment(findings, skill, {"status": SkillStatus.DISABLED.value}, "unseen")
-    return LearningChange(made, alter, _earlier(findings, skill.name))
 
 
 def _trial_start_changes(findings: EvidenceSnapshot, on_trial_now: int) -> Iterator[LearningChange]:
@@ -256,28 +248,13 @@ def _trial_start_changes(findings: EvidenceSnapshot, on_trial_now: int) -> Itera
     if not trials.skill_percent:
         free, status, reason = len(waiting), SkillStatus.ACTIVE, NO_TRIALS
     for skill in waiting[:free]:
-        made = _adjustment(findings, skill, {"status": status.value}, reason)
-        yield LearningChange(
-            made, _beginning(findings, skill, status), _earlier(findings, skill.name)
+        yield _skill_change(
+            findings,
+            skill,
+            status,
+            reason,
+            lambda stored, now: put_skill_on_trial(stored, now).replaced(status=status),
         )
-
-
-def _beginning(findings: EvidenceSnapshot, skill: AcquiredSkill, status: SkillStatus) -> Alter:
-    def alter(
-        mind: AgentState, stored: AcquiredSkill | None
-    ) -> tuple[AgentState, AcquiredSkill | None]:
-        return mind, put_skill_on_trial(_as_it_was(stored, skill), findings.at).replaced(
-            status=status
-        )
-
-    return alter
-
-
-def _as_it_was(stored: AcquiredSkill | None, skill: AcquiredSkill) -> AcquiredSkill:
-    """Return the stored skill; raises Conflict if its status has changed."""
-    if stored is None or (stored.status, stored.waits) != (skill.status, skill.waits):
-        raise Conflict(f"skill {skill.name!r} was changed concurrently")
-    return stored
 
 
 def _review(findings: EvidenceSnapshot, skill: AcquiredSkill, twin: str) -> SkillReview:
@@ -315,10 +292,9 @@ def _proposal(findings: EvidenceSnapshot, review: SkillReview) -> LearningChange
     made = _adjustment(findings, skill, after, review.reason)
     numbers = _numbers(_effects(findings, review.skill)[0])
     proposed = made.replaced(evidence=numbers, state=AdjustmentState.PROPOSED)
-    earlier = _earlier(findings, review.skill)
-    return LearningChange(
-        proposed, ends=tuple(each for each in earlier if each.state is AdjustmentState.PROPOSED)
-    )
+    earlier = open_adjustments_of(findings.recent, _subject(review.skill))
+    ends = tuple(each for each in earlier if each.state is AdjustmentState.PROPOSED)
+    return LearningChange(proposed, ends=ends)
 
 
 def _adjustment(
@@ -349,23 +325,8 @@ def _numbers(effect: SkillEffect) -> dict[str, float]:
 
 def _task_numbers(effects: Sequence[SkillEffect]) -> dict[str, Any]:
     """Return the numbers of each type of task: effect and interval in points, and turns."""
-    told = {each.task_type: (each, _learned_skill_effectiveness(each)) for each in effects}
-    return {
-        "tasks": {
-            kind: {
-                "points": known.points,
-                "low": known.low,
-                "high": known.high,
-                "turns": effect.turns,
-            }
-            for kind, (effect, known) in told.items()
-            if known is not None
-        }
-    }
-
-
-def _earlier(findings: EvidenceSnapshot, name: str) -> tuple[Adjustment, ...]:
-    return open_adjustments_of(findings.recent, _subject(name))
+    told = {each.task_type: _learned_skill_effectiveness(each) for each in effects}
+    return {kind: known.model_dump() for kind, known in told.items() if known is not None}
 
 
 def _twins(skills: tuple[AcquiredSkill, ...]) -> Iterator[tuple[str, str]]:

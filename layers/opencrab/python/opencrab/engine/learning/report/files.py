@@ -13,7 +13,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.insight.report_wording import WRITTEN, WrittenReports
 from opencrab.domain.value import Language
-from opencrab.engine.learning.report.phrases import learning_phrase
+from opencrab.engine.learning.report.phrases import ReportPhrases
 from opencrab.ports.home import Home
 from opencrab.ports.workspace.files import ABSENT
 
@@ -75,15 +75,15 @@ class NightReport:
 
     def _put(self, language: Language, text: str, *, known: bool) -> str:
         path, condition = self._place(language)
-        wanted, *_ = _paths(self.period, language)
+        wanted, *_ = self._paths(language)
         if path != wanted:
-            text = f"{learning_phrase('beside', language, path=wanted)}\n\n{text}"
+            text = f"{ReportPhrases(language)('beside', path=wanted)}\n\n{text}"
         self._write(path, text, condition, known=known)
         return path
 
     def _write(self, path: str, text: str, condition: str, *, known: bool) -> None:
         """Write the file; its hash is stored first, so that a crash leaves no unknown file."""
-        content = f"{text}\n{_mark(self.period)}\n".encode()
+        content = f"{text}{self._end}".encode()
         if known:
             self._remember(hashlib.sha256(content).hexdigest())
         self.home.files.write(self.agent_id, path, content, condition=condition, clean=True)
@@ -105,32 +105,41 @@ class NightReport:
         """
         fact = self.home.facts.get(self.agent_id, WRITTEN, self.period)
         digests = fact.read(WrittenReports).digests if fact else ()
-        for path in _paths(self.period, language):
-            try:
-                stored, content = self.home.files.read(self.agent_id, path)
-            except NotFound:
-                continue
-            if _is_ours(content, self.period):
-                if hashlib.sha256(content).hexdigest() not in digests:
-                    return None
-                text = content.decode().removesuffix(f"\n{_mark(self.period)}\n")
-                return path, stored.version, text
+        for path in self._paths(language):
+            version, content = self._read(path)
+            if content.endswith(self._end.encode()):
+                is_known = hashlib.sha256(content).hexdigest() in digests
+                text = content.decode().removesuffix(self._end)
+                return (path, version, text) if is_known else None
         return None
 
     def _place(self, language: Language) -> tuple[str, str]:
         """Return the path to write and the condition; raises Conflict if both are taken."""
-        paths = _paths(self.period, language)
+        paths = self._paths(language)
         for path in paths:
-            try:
-                stored, content = self.home.files.read(self.agent_id, path)
-            except NotFound:
-                return path, ABSENT
-            if _is_ours(content, self.period):
-                return path, stored.version
+            version, content = self._read(path)
+            if version == ABSENT or content.endswith(self._end.encode()):
+                return path, version
         raise Conflict(
             f"files {paths[0]!r} and {paths[1]!r} exist and are not learning reports",
             cure="rename or delete one of them",
         )
+
+    def _read(self, path: str) -> tuple[str, bytes]:
+        """Return version and content of a file; ABSENT without content if there is none."""
+        try:
+            stored, content = self.home.files.read(self.agent_id, path)
+        except NotFound:
+            return ABSENT, b""
+        return stored.version, content
+
+    def _paths(self, language: Language) -> tuple[str, str]:
+        name, ending = self.period.partition("-")[2], _ENDINGS[language]
+        return f"{FOLDER}/{name}.{ending}", f"{FOLDER}/{name}.{_BESIDE}.{ending}"
+
+    @property
+    def _end(self) -> str:
+        return f"\n{_MARK.format(period=self.period)}\n"
 
 
 def learning_report_with_section(text: str, told: tuple[str, str]) -> str:
@@ -147,16 +156,3 @@ def learning_report_without_section(text: str, head: str) -> str:
         return text
     _, first, others = rest.partition("\n## ")
     return f"{title}{first}{others}"
-
-
-def _is_ours(content: bytes, period: str) -> bool:
-    return content.endswith(f"\n{_mark(period)}\n".encode())
-
-
-def _paths(period: str, language: Language) -> tuple[str, ...]:
-    name, ending = period.partition("-")[2], _ENDINGS[language]
-    return f"{FOLDER}/{name}.{ending}", f"{FOLDER}/{name}.{_BESIDE}.{ending}"
-
-
-def _mark(period: str) -> str:
-    return _MARK.format(period=period)

@@ -11,20 +11,14 @@ from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.review_period import KEPT, ReviewPeriod, ReviewResult, ReviewSpan
 from opencrab.domain.statistics.confidence import estimate_difference, estimate_mean
 from opencrab.domain.usage.counters import DailyTally
-from opencrab.domain.value import Language
 from opencrab.engine.learning.aggregation import learning_days
-from opencrab.engine.learning.report.changes import (
-    format_learning_report_percent,
-    format_learning_report_points,
-    learning_report_usd,
-    report_change_lines,
-)
+from opencrab.engine.learning.report.changes import report_change_lines
 from opencrab.engine.learning.report.files import (
     LANGUAGES,
     NightReport,
     learning_report_with_section,
 )
-from opencrab.engine.learning.report.phrases import learning_phrase
+from opencrab.engine.learning.report.phrases import ReportPhrases, learning_report_usd
 from opencrab.engine.learning.report.wording import (
     is_learning_report_worded,
     learning_report_wording_section,
@@ -81,11 +75,10 @@ def write_report(
     wording = stored_learning_report_wording(scene, looked)
     paths = list[str]()
     for language in LANGUAGES:
-        text = _learning_report(scene, looked, during, language)
+        text = _learning_report(scene, looked, during, ReportPhrases(language))
         if wording is not None and language is wording.language:
-            text = learning_report_with_section(
-                text, learning_report_wording_section(wording, text)
-            )
+            section = learning_report_wording_section(wording, text)
+            text = learning_report_with_section(text, section)
         try:
             paths.append(page.put(language, text, known=is_learning_report_worded(agent, looked)))
         except (Conflict, TooLarge) as error:
@@ -96,197 +89,147 @@ def write_report(
 
 
 def _learning_report(
-    scene: NightlyContext, looked: ReviewResult, during: PeriodSummary, language: Language
+    scene: NightlyContext, looked: ReviewResult, during: PeriodSummary, say: ReportPhrases
 ) -> str:
     """Return the report as Markdown."""
-    daily = looked.period.startswith(ReviewSpan.DAILY.value)
-    title = learning_phrase(
-        "title_daily" if daily else "title_weekly",
-        language,
-        name=scene.agent.name,
-        period=looked.period.partition("-")[2],
-    )
-    turns = learning_phrase("turns", language, turns=looked.turns, judged=looked.judged)
+    span, _, name = looked.period.partition("-")
+    title = "title_daily" if span == ReviewSpan.DAILY else "title_weekly"
     parts = {
-        "budget_head": _budget(looked, during, language),
-        "quality_head": _quality(scene, language),
-        "waste_head": _waste(scene, during, language),
-        "changes_head": report_change_lines(looked, language),
-        "skills_head": _skills(looked, language),
-        "memories_head": _memories(scene, looked, language),
-        "grades_head": _grades(scene, language),
+        "budget_head": _budget(looked, during, say),
+        "quality_head": _quality(scene, say),
+        "waste_head": _waste(scene, during, say),
+        "changes_head": report_change_lines(looked, say),
+        "skills_head": _skills(looked, say),
+        "memories_head": _memories(scene, looked, say),
+        "grades_head": _grades(scene, say),
     }
-    told = [f"{title}\n\n{turns}\n"]
-    for head, lines in parts.items():
-        body = "\n".join(lines)
-        told.append(f"{learning_phrase(head, language)}\n\n{body}\n")
+    turns = say("turns", turns=looked.turns, judged=looked.judged)
+    told = [f"{say(title, name=scene.agent.name, period=name)}\n\n{turns}\n"]
+    told += ["\n".join((say(head), "", *lines, "")) for head, lines in parts.items()]
     return "\n".join(told)
 
 
-def _budget(looked: ReviewResult, during: PeriodSummary, language: Language) -> Iterator[str]:
+def _budget(looked: ReviewResult, during: PeriodSummary, say: ReportPhrases) -> Iterator[str]:
     if not during.tallies:
-        yield learning_phrase("budget_none", language)
+        yield say("budget_none")
         return
     spent, budget = looked.spent_micro_usd, looked.budget_micro_usd
-    share = f"{100 * spent / budget:.1f} %" if budget else "-"
-    key = "budget_yes" if spent <= budget else "budget_no"
-    yield learning_phrase(
-        key,
-        language,
+    yield say(
+        "budget_yes" if spent <= budget else "budget_no",
         spent=learning_report_usd(spent),
         budget=learning_report_usd(budget),
-        share=share,
+        share=f"{100 * spent / budget:.1f} %" if budget else "-",
     )
     for model, counts in _by_model(during.tallies).items():
         timed = counts.get("timed", 0)
         latency = f"{counts.get('latency', 0) / timed / 1_000:.1f} s" if timed else ""
-        yield learning_phrase(
+        yield say(
             "model",
-            language,
             model=model,
             calls=counts.get("calls", 0),
             failed=counts.get("failed", 0),
             cost=learning_report_usd(counts.get("cost", 0)),
-            latency=latency or learning_phrase("no_latency", language),
+            latency=latency or say("no_latency"),
         )
 
 
-def _quality(scene: NightlyContext, language: Language) -> Iterator[str]:
+def _quality(scene: NightlyContext, say: ReportPhrases) -> Iterator[str]:
     goal = scene.agent.llm.aim.min_quality
-    lines = []
-    for key, known in sorted(scene.evidence.models.items()):
-        found = estimate_mean(known.value_sums)
-        if found is None:
-            continue
-        says = "near_goal"
-        if found.low >= goal or found.high < goal:
-            says = "at_goal" if found.low >= goal else "below_goal"
-        subject, model = _split_evidence_key(key)
-        line = learning_phrase(
-            "quality",
-            language,
-            subject=subject,
-            model=model,
-            quality=format_learning_report_percent(found, language),
-            turns=found.n,
-            says=learning_phrase(says, language),
+    known = ((key, estimate_mean(each.value_sums)) for key, each in scene.evidence.models.items())
+    judged = sorted((key, found) for key, found in known if found is not None)
+    yield say("goal", goal=f"{100 * goal:.0f} %") if judged else say("no_quality")
+    for key, found in judged:
+        says = "at_goal" if found.low >= goal else "near_goal"
+        says = "below_goal" if found.high < goal else says
+        (subject, model), quality = _split_evidence_key(key), say.percent(found)
+        yield say(
+            "quality", subject=subject, model=model, quality=quality, turns=found.n, says=say(says)
         )
-        lines.append(line)
-    if not lines:
-        yield learning_phrase("no_quality", language)
-        return
-    yield learning_phrase("goal", language, goal=f"{100 * goal:.0f} %")
-    yield from lines
 
 
-def _waste(scene: NightlyContext, during: PeriodSummary, language: Language) -> Iterator[str]:
+def _waste(scene: NightlyContext, during: PeriodSummary, say: ReportPhrases) -> Iterator[str]:
     """Yield expensive models that are not better, and models with many failed calls."""
-    lines, compared = [], False
-    known = sorted(scene.evidence.models)
-    for first, second in combinations(known, 2):
-        if _split_evidence_key(first)[0] != _split_evidence_key(second)[0]:
-            continue
-        line = _dearer(scene.evidence, first, second, language)
-        compared = compared or line is not None
-        if line:
-            lines.append(line)
+    pairs = (
+        (first, second)
+        for first, second in combinations(sorted(scene.evidence.models), 2)
+        if _split_evidence_key(first)[0] == _split_evidence_key(second)[0]
+    )
+    compared = [_dearer(scene.evidence, *pair, say) for pair in pairs]
+    lines = [line for line in compared if line]
     for model, counts in _by_model(during.tallies).items():
         calls, failed = counts.get("calls", 0), counts.get("failed", 0)
         if failed > _WORTH_TELLING * calls:
-            lines.append(
-                learning_phrase("waste_failed", language, model=model, calls=calls, failed=failed)
-            )
-    if lines:
-        yield from lines
-    else:
-        yield learning_phrase("waste_none" if compared else "waste_unknown", language)
+            lines.append(say("waste_failed", model=model, calls=calls, failed=failed))
+    is_known = any(line is not None for line in compared)
+    yield from lines or [say("waste_none" if is_known else "waste_unknown")]
 
 
-def _dearer(evidence: Evidence, first: str, second: str, language: Language) -> str | None:
+def _dearer(evidence: Evidence, first: str, second: str, say: ReportPhrases) -> str | None:
     """Return a line if the more expensive of two models is not better, else "".
 
-    None without costs, or with fewer than 10 judged turns of either. Compares the difference of
-    means with its 95 % confidence interval.
+    None without costs, or with fewer than 10 judged turns of either.
     """
-    one, other = evidence.models[first], evidence.models[second]
-    if one.cost.mean is None or other.cost.mean is None:
+    one, other = evidence.models[first].cost.mean, evidence.models[second].cost.mean
+    if one is None or other is None:
         return None
-    dear, cheap = (first, second) if one.cost.mean >= other.cost.mean else (second, first)
-    above, below = evidence.models[dear], evidence.models[cheap]
-    found = estimate_difference(above.value_sums, below.value_sums)
-    if found is None or min(above.value_sums.n, below.value_sums.n) < _FEW:
+    dear, cheap = (first, second) if one >= other else (second, first)
+    dear_cost, cheap_cost = max(one, other), min(one, other)
+    above, below = evidence.models[dear].value_sums, evidence.models[cheap].value_sums
+    found = estimate_difference(above, below)
+    if found is None or min(above.n, below.n) < _FEW:
         return None
-    dear_cost, cheap_cost = above.cost.mean or 0.0, below.cost.mean or 0.0
     if found.low > 0 or found.mean > 0 or cheap_cost > _CHEAPER * dear_cost:
         return ""
-    return learning_phrase(
+    return say(
         "waste",
-        language,
         subject=_split_evidence_key(dear)[0],
         dear=_split_evidence_key(dear)[1],
         cheap=_split_evidence_key(cheap)[1],
         dear_cost=learning_report_usd(dear_cost),
         cheap_cost=learning_report_usd(cheap_cost),
-        difference=format_learning_report_points(found, language),
+        difference=say.points(found),
     )
 
 
-def _skills(looked: ReviewResult, language: Language) -> Iterator[str]:
+def _skills(looked: ReviewResult, say: ReportPhrases) -> Iterator[str]:
     for review in looked.reviews:
-        effect = learning_phrase("no_effect", language)
+        effect = say("no_effect")
         if review.effect is not None:
-            told = format_learning_report_points(review.effect, language)
             turns = review.given + review.held
-            effect = learning_phrase("effect", language, points=told, turns=turns)
-        yield learning_phrase(
-            "skill",
-            language,
-            name=review.skill,
-            status=learning_phrase(review.status, language),
-            effect=effect,
-            remark=learning_phrase(review.remark.value, language, other=review.other),
-        )
+            effect = say("effect", points=say.points(review.effect), turns=turns)
+        status, remark = say(review.status), say(review.remark.value, other=review.other)
+        yield say("skill", name=review.skill, status=status, effect=effect, remark=remark)
     if not looked.reviews:
-        yield learning_phrase("skill_none", language)
+        yield say("skill_none")
 
 
-def _memories(scene: NightlyContext, looked: ReviewResult, language: Language) -> Iterator[str]:
-    paired = scene.evidence.memories
+def _memories(scene: NightlyContext, looked: ReviewResult, say: ReportPhrases) -> Iterator[str]:
     if looked.junk.rate is None:
-        yield learning_phrase("memories_none", language)
+        yield say("memories_none")
     for key, junk in (("memories", looked.junk), ("experiences", looked.lived)):
         if junk.rate is not None:
             useless, rate = round(junk.rate * junk.found), f"{100 * junk.rate:.0f} %"
-            yield learning_phrase(key, language, found=junk.found, useless=useless, rate=rate)
-    found = estimate_difference(paired.given, paired.held)
+            yield say(key, found=junk.found, useless=useless, rate=rate)
+    found = estimate_difference(scene.evidence.memories.given, scene.evidence.memories.held)
     if found is not None:
-        yield learning_phrase(
-            "memories_effect", language, points=format_learning_report_points(found, language)
-        )
+        yield say("memories_effect", points=say.points(found))
 
 
-def _grades(scene: NightlyContext, language: Language) -> Iterator[str]:
-    told = False
-    for model, bins in sorted(scene.evidence.grades.items()):
-        found = self_grade_calibration_curve(bins)
-        if not found.points:
-            continue
-        told = True
+def _grades(scene: NightlyContext, say: ReportPhrases) -> Iterator[str]:
+    curves = (
+        (model, self_grade_calibration_curve(bins))
+        for model, bins in sorted(scene.evidence.grades.items())
+    )
+    known = [(model, curve) for model, curve in curves if curve.points]
+    for model, curve in known:
         steps = (
-            learning_phrase(
-                "step", language, said=f"{each.said:.2f}", came_to=f"{each.came_to:.2f}"
-            )
-            for each in found.points
+            say("step", said=f"{each.said:.2f}", came_to=f"{each.came_to:.2f}")
+            for each in curve.points
         )
-        yield learning_phrase(
-            "grade",
-            language,
-            model=model,
-            weight=f"{100 * found.weight:.0f} %",
-            steps=learning_phrase("between", language).join(steps),
-        )
-    if not told:
-        yield learning_phrase("grades_none", language)
+        weight = f"{100 * curve.weight:.0f} %"
+        yield say("grade", model=model, weight=weight, steps=say("between").join(steps))
+    if not known:
+        yield say("grades_none")
 
 
 def _by_model(tallies: tuple[DailyTally, ...]) -> dict[str, dict[str, int]]:

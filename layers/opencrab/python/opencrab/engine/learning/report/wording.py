@@ -37,7 +37,7 @@ from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.learning.report.files import NightReport, learning_report_without_section
-from opencrab.engine.learning.report.phrases import learning_phrase
+from opencrab.engine.learning.report.phrases import ReportPhrases
 from opencrab.engine.learning.report.wording_prompt import (
     learning_report_wording_question,
     learning_report_wording_rules,
@@ -54,8 +54,6 @@ from opencrab.engine.turn.prompt.request import prompt_answer_token_limit
 from opencrab.engine.turn.prompt.single_question import single_question_prompt_request
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.work import QuestionJob, TurnWork
-from opencrab.ports.clock import Clock
-from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatRequest, ModelInfo, TrustedText
 from opencrab.ports.turn.action import one_line
 
@@ -87,12 +85,9 @@ class WordingTurn:
     def of(cls, runtime: Runtime, turn: Turn, agent: Agent) -> "WordingTurn":
         """Load the report that a turn is to word; raises Invalid for a malformed period."""
         period, language = parse_review_period(turn.group.removeprefix(_GROUP)).id, agent.language
-        text = _report(runtime.home, runtime.clock, agent.id, period).written(language)
-        return cls(
-            period,
-            learning_report_without_section(text, learning_phrase("words_head", language)),
-            language,
-        )
+        text = _report(runtime, agent.id, period).written(language)
+        head = ReportPhrases(language)("words_head")
+        return cls(period, learning_report_without_section(text, head), language)
 
     def limits(self, work: TurnWork, limits: Limits) -> Limits:
         """Limit the turn to SHARE_PERCENT of the agent's day, drawing only what it needs."""
@@ -124,11 +119,9 @@ class WordingTurn:
         model = intent.model if isinstance(intent, ModelIntent) else ""
         said = one_line(answer.text, _READ)
         text = first_learning_report_sentences(said, answer.finish)
-        missing = (
-            "form"
-            if answer.calls or (said and not text)
-            else learning_report_wording_flaw(text, self.report)
-        )
+        missing = learning_report_wording_flaw(text, self.report)
+        if answer.calls or (said and not text):
+            missing = "form"
         told = self._told(work, turn, missing)
         if not missing:
             told = told.replaced(text=text, model=model)
@@ -165,16 +158,13 @@ class WordingTurn:
     ) -> None:
         """End the turn and store its wording, if any, in one transaction."""
         now, agent_id = work.runtime.clock.now(), work.turn.agent_id
-        facts = list[Document]()
+        facts: tuple[Document, ...] = ()
         if told is not None:
-            facts.append(
-                new_fact(agent_id, WORDING, self.period, told, expires_at=now + RECORDS_KEPT)
-            )
+            until = now + RECORDS_KEPT
+            facts = (new_fact(agent_id, WORDING, self.period, told, expires_at=until),)
         draws = header.closing_budget_draws(now.strftime("%Y-%m-%d"))
         ended = header.replaced(ended_at=now, allowance=0)
-        work.save(
-            ended, *records, beside=ExtraWrites(draws=draws, facts=tuple(facts)), progress=True
-        )
+        work.save(ended, *records, beside=ExtraWrites(draws=draws, facts=facts), progress=True)
 
 
 class WordingJob(TurnJob):
@@ -183,7 +173,7 @@ class WordingJob(TurnJob):
     def open_turn(self, runtime: Runtime, message: Mapping[str, str]) -> bool:
         if "period" not in message:
             return False
-        _open_words(runtime.home, runtime.clock, message["agent"], message["period"])
+        _open_words(runtime, message["agent"], message["period"])
         return True
 
     def handles_turn(self, turn: Turn) -> bool:
@@ -196,7 +186,7 @@ class WordingJob(TurnJob):
 
     def after_end(self, runtime: Runtime, turn: Turn) -> None:
         """Insert the wording, or why there is none, into the report."""
-        _show_words(runtime.home, runtime.clock, turn)
+        _show_stored(runtime, turn.agent_id, turn.group.removeprefix(_GROUP))
 
 
 def stored_learning_report_wording(
@@ -224,36 +214,26 @@ def settle_learning_report_wording(
     runtime, agent = scene.runtime, scene.agent
     if not is_learning_report_worded(agent, looked) or (shown is not None and shown.turn_id):
         return
-    fact = runtime.home.facts.get(agent.id, WORDING, looked.period)
-    if fact is not None:
-        _show(runtime.home, runtime.clock, agent.id, looked.period, fact.read(ReportWording))
-    elif not scene.frozen:
+    if not _show_stored(runtime, agent.id, looked.period) and not scene.frozen:
         told = {"v": 1, "agent": agent.id, "period": looked.period}
         body = json.dumps(told, separators=(",", ":"))
         wish = stable_id("words", agent.id, looked.period)
         runtime.home.compactions.send(body, group=wish, deduplication=f"{wish}-wish")
 
 
-def _open_words(home: Home, clock: Clock, agent_id: str, period: str) -> None:
+def _open_words(runtime: Runtime, agent_id: str, period: str) -> None:
     """Open and queue the turn that words a report; raises NotFound, Invalid for a bad period."""
-    agent, now = home.agents.get(agent_id).agent, clock.now()
+    agent, home = runtime.home.agents.get(agent_id).agent, runtime.home
     name = parse_review_period(period).id
     if not agent.answers or not agent.llm.aim.worded:
         return
-    turn_id = stable_id("words", agent_id, name)
-    turn = background_turn_of_agent(agent_id, turn_id, f"{_GROUP}{name}", now)
-    opened = home.journal.open(turn)
+    turn_id, group = stable_id("words", agent_id, name), f"{_GROUP}{name}"
+    opened = home.journal.open(
+        background_turn_of_agent(agent_id, turn_id, group, runtime.clock.now())
+    )
     if opened.status.is_end:
-        _show_words(home, clock, opened)
+        _show_stored(runtime, agent_id, name)
     enqueue_turn(home, opened)
-
-
-def _show_words(home: Home, clock: Clock, turn: Turn) -> None:
-    """Insert a turn's wording into the report; repeating it changes nothing. Raises Unavailable."""
-    period = turn.group.removeprefix(_GROUP)
-    fact = home.facts.get(turn.agent_id, WORDING, period)
-    if fact is not None:
-        _show(home, clock, turn.agent_id, period, fact.read(ReportWording))
 
 
 def is_learning_report_worded(agent: Agent, looked: ReviewResult) -> bool:
@@ -272,39 +252,40 @@ def learning_report_wording_section(told: ReportWording, report: str) -> tuple[s
     Numbers may have changed since the model saw them: a wording that does not fit them is not
     shown.
     """
-    return learning_phrase("words_head", told.language), _body(told, report)
+    return ReportPhrases(told.language)("words_head"), _body(told, report)
 
 
 def _body(told: ReportWording, report: str) -> str:
-    missing = told.missing or learning_report_wording_flaw(told.text, report)
+    missing, say = told.missing, ReportPhrases(told.language)
+    missing = missing or learning_report_wording_flaw(told.text, report)
     if not missing:
-        return learning_phrase("words", told.language, text=told.text, model=told.model)
-    reason = learning_phrase(f"words_{missing}", told.language)
-    return learning_phrase("no_words", told.language, reason=reason)
+        return say("words", text=told.text, model=told.model)
+    return say("no_words", reason=say(f"words_{missing}"))
 
 
-def _show(home: Home, clock: Clock, agent_id: str, period: str, told: ReportWording) -> None:
-    page, head = (
-        _report(home, clock, agent_id, period),
-        learning_phrase("words_head", told.language),
-    )
+def _show_stored(runtime: Runtime, agent_id: str, period: str) -> bool:
+    """Insert the stored wording, if there is one, into its report; it may be repeated.
+
+    Raises Unavailable.
+    """
+    fact = runtime.home.facts.get(agent_id, WORDING, period)
+    if fact is None:
+        return False
+    told, page = fact.read(ReportWording), _report(runtime, agent_id, period)
+    head = ReportPhrases(told.language)("words_head")
     for _ in range(_TRIES):
         try:
             page.replace_section(told.language, head, partial(_body, told))
         except Conflict:
             continue
         except TooLarge as error:
-            log.warning(
-                "cannot add wording to a report: period=%s, agent=%s, error=%s",
-                period,
-                agent_id,
-                error.message,
-            )
-        return
+            shown = period, agent_id, error.message
+            log.warning("cannot add wording to a report: period=%s, agent=%s, error=%s", *shown)
+        return True
     raise Unavailable(
         f"concurrent updates to report {period!r} of agent {agent_id!r}; retries exhausted"
     )
 
 
-def _report(home: Home, clock: Clock, agent_id: str, period: str) -> NightReport:
-    return NightReport(home, agent_id, period, clock.now() + KEPT)
+def _report(runtime: Runtime, agent_id: str, period: str) -> NightReport:
+    return NightReport(runtime.home, agent_id, period, runtime.clock.now() + KEPT)

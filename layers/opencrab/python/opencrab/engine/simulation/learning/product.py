@@ -30,7 +30,7 @@ from opencrab.domain.learning.signals import (
     draw_learned_skill_holdouts,
     learned_skills_on_trial,
 )
-from opencrab.domain.learning.skill_lifecycle import index_learned_skill, place_learned_skill
+from opencrab.domain.learning.skill_trials import index_learned_skill, place_learned_skill
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
     TrialVerdict,
@@ -48,12 +48,7 @@ from opencrab.engine.learning.aggregation import (
     split_open_and_closed_evidence,
 )
 from opencrab.engine.learning.changes import LearningChange
-from opencrab.engine.learning.nightly.models import (
-    find_model_regressions,
-    learned_mixes,
-    learning_subjects_rolled_back,
-    update_regression_watches,
-)
+from opencrab.engine.learning.nightly.models import learned_mixes
 from opencrab.engine.learning.nightly.skills import (
     ONLY,
     decide_skill_trials_nightly,
@@ -151,13 +146,9 @@ class ProductPolicy:
         return tuple(skill.name for skill in skills if skill.name in on_trial)
 
     def learn_from_day(self, day: int, seen: SimulatedDay) -> None:
-        """Aggregate the day, roll back regressions, choose new splits, and decide on skills."""
+        """Aggregate the day, choose new splits, and decide on skills."""
         found = self._findings(START.date() + timedelta(days=day), seen)
-        while fell := find_model_regressions(found):
-            for each in fell:
-                self._take_back(found, each)
-            found = self._again(found)
-        changes, _ = learned_mixes(found, learning_subjects_rolled_back(found))
+        changes, _ = learned_mixes(found)
         for change in (*changes, *decide_skill_trials_nightly(found)):
             self._do(change)
             self._note(found, day, change.adjustment)
@@ -226,8 +217,6 @@ class ProductPolicy:
             },
             day_micro_usd=self.world.day_micro_usd,
         )
-        counted = update_regression_watches(found)
-        self.adjustments = [counted.get(each.id, each) for each in self.adjustments]
         if self.folded.closing:
             self.closed = self.folded.worths.close(
                 self.standing, self.folded.closing, self.skills_kept
@@ -261,17 +250,6 @@ class ProductPolicy:
             yield DailyTally(
                 agent_id=self.agent.id, day=day.isoformat(), cell=cell, counts=dict(counted)
             )
-
-    def _take_back(self, found: EvidenceSnapshot, made: Adjustment) -> None:
-        self.mind = with_told_mix(self.mind, made.subject, made.before)
-        again = mix_before(self.adjustments, made)
-        back = end_adjustment(made, AdjustmentState.ROLLED_BACK, found.at, found.period)
-        for place, each in enumerate(self.adjustments):
-            if each.id == made.id:
-                self.adjustments[place] = back
-            elif again is not None and each.id == again.id:
-                held = each.replaced(ended_at=None, ended_by="")
-                self.adjustments[place] = held.replaced(state=AdjustmentState.APPLIED)
 
     def _do(self, change: LearningChange) -> None:
         """Apply a change in memory, as `store_adjustment` does in the store."""

@@ -66,15 +66,11 @@ class RuleScore(Value):
 
 
 class QualityDrop(Value):
-    """A model whose quality was made to drop on a night, and the nights until its rollback.
-
-    `left_after` is set if another model was learned as the best before a rollback.
-    """
+    """A model whose quality dropped on a night, and the nights until another was chosen."""
 
     subject: str = ""
     model: str = ""
     night: int = 0
-    taken_back_after: int | None = None
     left_after: int | None = None
 
 
@@ -91,7 +87,6 @@ class LearningTrial(Value):
     fates: tuple[SkillFate, ...]
     qualities: tuple[MeasuredQuality, ...]
     changes: int
-    taken_back: int
     undone: bool
     dropped: QualityDrop
 
@@ -139,9 +134,7 @@ class LearningTrialSummary(Value):
     late: dict[str, float]
     won: dict[str, int]
     changes: float
-    taken_back_for_nothing: int
     dropped: int
-    taken_back: int
     left: int
     nights_until: float | None
     undone: int
@@ -167,8 +160,7 @@ def combine_simulation_results(all_of: Sequence[LearningTrial]) -> LearningTrial
     ours = [each.outcomes["ours"] for each in all_of]
     rules = tuple(all_of[0].outcomes)
     drops = [each.dropped for each in all_of if each.dropped.night]
-    waits = [each.taken_back_after or each.left_after for each in drops]
-    waited = [each for each in waits if each is not None]
+    waited = [each.left_after for each in drops if each.left_after is not None]
     return LearningTrialSummary(
         seeds=len(all_of),
         lying=all_of[0].lying,
@@ -190,9 +182,7 @@ def combine_simulation_results(all_of: Sequence[LearningTrial]) -> LearningTrial
             if name != "ours"
         },
         changes=_mean(each.changes for each in all_of),
-        taken_back_for_nothing=sum(each.taken_back for each in all_of),
         dropped=len(drops),
-        taken_back=sum(each.taken_back_after is not None for each in drops),
         left=sum(each.left_after is not None for each in drops),
         nights_until=_mean(waited) if waited else None,
         undone=sum(each.undone for each in all_of),

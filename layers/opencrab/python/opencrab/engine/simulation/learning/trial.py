@@ -1,7 +1,7 @@
 """Comparison of learning policies in simulated environments whose true effects are known.
 
 The product's policy runs the product's own functions: hash buckets, rewards, evidence, confidence
-intervals, verdicts on skills, traffic splits and their rollback.
+intervals, verdicts on skills, and traffic splits.
 """
 
 from collections import defaultdict
@@ -12,12 +12,12 @@ from datetime import timedelta
 from opencrab.domain.errors import Invalid
 from opencrab.domain.learning.change import (
     Adjustment,
+    AdjustmentKind,
     AdjustmentState,
     describe_mix,
     heaviest_learned_alias,
     mix_of,
 )
-from opencrab.domain.learning.regression_watch import is_watched_mix
 from opencrab.domain.learning.signals import ServedCalls
 from opencrab.domain.statistics.confidence import estimate_mean
 from opencrab.engine.simulation.learning.policies import (
@@ -246,7 +246,6 @@ def run_simulated_learning_trial(
         fates=tuple(_fate(first, ours, skill) for skill in found.skills),
         qualities=tuple(_qualities(first, ours)),
         changes=len(ours.adjustments),
-        taken_back=sum(each.state is AdjustmentState.ROLLED_BACK for each in ours.adjustments),
         undone=ours.newest_undone(),
         dropped=simulate_model_quality_drop(found, nights),
     )
@@ -255,7 +254,7 @@ def run_simulated_learning_trial(
 def simulate_model_quality_drop(of: LearningWorld, nights: int) -> QualityDrop:
     """Run the product's policy again, and let a newly chosen model's quality drop.
 
-    Returns the number of nights until the policy rolled it back or chose another model.
+    Returns the number of nights until the policy chose another model.
     """
     rule = ProductPolicy(of)
     pupil = PolicyRun(of, rule, optimal_mix_in_simulation(of))
@@ -269,22 +268,13 @@ def simulate_model_quality_drop(of: LearningWorld, nights: int) -> QualityDrop:
                 pupil.worse[model] = LOSS
                 found = QualityDrop(subject=fresh.subject, model=model, night=day + 1)
             continue
-        after = day + 1 - found.night
-        back = [each for each in rule.adjustments if each.state is AdjustmentState.ROLLED_BACK]
-        hit = [
-            each
-            for each in back
-            if rule.routing.aliases[heaviest_learned_alias(each.after)] == found.model
-        ]
-        if hit:
-            return found.replaced(taken_back_after=after)
         if (
             rule.routing.aliases[
                 heaviest_learned_alias(describe_mix(mix_of(rule.mind, found.subject)))
             ]
             != found.model
         ):
-            return found.replaced(left_after=after)
+            return found.replaced(left_after=day + 1 - found.night)
     return found
 
 
@@ -292,7 +282,8 @@ def _first_adjustment_of_day(rule: ProductPolicy, day: int) -> Adjustment | None
     fresh = (
         each
         for each in rule.adjustments
-        if is_watched_mix(each) and each.at == START + timedelta(days=day + 1)
+        if (each.kind, each.state) == (AdjustmentKind.MODELS, AdjustmentState.APPLIED)
+        and each.at == START + timedelta(days=day + 1)
     )
     return next(fresh, None) if day >= SETTLED else None
 

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from itertools import product
 from random import Random
 
-from opencrab.domain.learning.reward import TurnOpinion, turn_reward
+from opencrab.domain.learning.reward import TurnOpinion, judge_turn
 from opencrab.domain.learning.signals import ServedCalls, TurnSignals
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 
@@ -267,7 +267,7 @@ def _judgements() -> tuple[
             undone=tried - done,
         )
         said = [] if opinion is None else [_opinion("t", up=opinion)]
-        value = turn_reward(signals, said, corrected=corrected, repeated=False)
+        value = judge_turn(signals, said, corrected=corrected).worth
         if value is not None:
             found.append(((opinion, outcome, (tried, done), corrected), value))
     return tuple(found)

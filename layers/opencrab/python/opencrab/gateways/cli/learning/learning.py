@@ -367,8 +367,8 @@ _LIMITS = ("mean", "low", "high")
 def _reason(terminal: Terminal, reason: str | None) -> str:
     """Return the reason in the words of the learning report."""
     from opencrab.domain.value import Language
-    from opencrab.engine.learning.report.phrases import learning_reason_phrase
+    from opencrab.engine.learning.report.phrases import ReportPhrases
 
     if not reason:
         return ""
-    return learning_reason_phrase(reason, Language(terminal.options.language.for_agents))
+    return ReportPhrases(Language(terminal.options.language.for_agents)).reason(reason)

@@ -115,10 +115,8 @@ def _tell_lessons(terminal: Terminal, lessons: dict[str, Any]) -> None:
     terminal.print_sentence(
         "learn_back",
         dropped=lessons["dropped"],
-        back=lessons["taken_back"],
         left=lessons["left"],
         nights="-" if back is None else back,
-        wrong=lessons["taken_back_for_nothing"],
     )
     terminal.print_sentence("learn_undone", undone=lessons["undone"], seeds=lessons["seeds"])
 

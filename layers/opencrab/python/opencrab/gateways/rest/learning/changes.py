@@ -6,9 +6,10 @@ from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.review_period import ReviewResult, ReviewSpan
 from opencrab.domain.value import Value
 from opencrab.engine.insight.experiments import AdjustmentView
-from opencrab.engine.learning import changes, model_exploration, proposals
+from opencrab.engine.learning import changes, proposals
 from opencrab.engine.learning.experience_changes import texts_of_learned_experience_change
 from opencrab.engine.learning.nightly import run as night
+from opencrab.engine.learning.undo import undo_adjustment
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -67,9 +68,7 @@ def undo_change(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repe
     by = caller.principal.id
     return once.answer(
         None,
-        lambda: AdjustmentView.of(
-            model_exploration.undo_learned_change(api.runtime, agent_id, change_id, by)
-        ),
+        lambda: AdjustmentView.of(undo_adjustment(api.runtime, agent_id, change_id, by)),
     )
 
 

@@ -9,12 +9,8 @@ from pydantic import Field
 
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.insight.skill_title import learned_skill_title
-from opencrab.domain.learning.skill_lifecycle import (
-    SkillLesson,
-    guidance_naming_actions,
-    skill_lesson,
-)
 from opencrab.domain.name import NewName
+from opencrab.domain.skills.lifecycle import SkillLesson, guidance_naming_actions, skill_lesson
 from opencrab.domain.skills.skill import (
     AcquiredSkill,
     Description,

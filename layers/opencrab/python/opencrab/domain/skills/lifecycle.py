@@ -1,4 +1,4 @@
-"""Learning: what may become an acquired skill, on whose word it counts, and where it goes."""
+"""Lifecycle: what may become an acquired skill, on whose word it counts, and where it goes."""
 
 import hashlib
 import re
@@ -6,11 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict, Invalid, NoRoom, NotFound, Refused, TooLarge
-from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.signals import learned_skill_pin, learned_skills_on_trial
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
     BY_EVIDENCE,
@@ -19,24 +15,18 @@ from opencrab.domain.skills.skill import (
     SKILLS_KEPT,
     AcquiredSkill,
     Effectiveness,
-    IndexedSkill,
     SkillStatus,
     SourceType,
 )
 from opencrab.domain.text.plain import clean_text, text_on_one_line
-from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
 
 NAME_CHARACTERS = 64
 DESCRIPTION_CHARACTERS = 1_024
 PATTERN_CHARACTERS = 500
-INDEXED_BYTES = 300
-"""The limit of a live skill's description, and of its pattern, in the agent state."""
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _BETWEEN = re.compile(r"[\s_-]+")
-
-_VOUCHING = frozenset({Authority.OWNER, Authority.USER, Authority.SELF})
 
 
 class SkillLesson(Value):
@@ -124,14 +114,6 @@ def guidance_naming_actions(
     if not names or not guidance.strip():
         return guidance
     return f"{clean_text(guidance)}\n\nActions: {', '.join(names)}"
-
-
-def may_vouch_for_learned_skill(turn: Turn) -> bool:
-    """Check whether skills learned in a turn need no approval before their trial.
-
-    The turn must be untainted and act for an owner, for a user, or for the agent itself.
-    """
-    return not turn.taint and turn.authority in _VOUCHING
 
 
 def teach_learned_skill(
@@ -281,23 +263,6 @@ def restore_learned_skill(
     return found.replaced(effectiveness=None)
 
 
-def place_learned_skill(
-    skill: AcquiredSkill, mind: AgentState, trials: TrialSettings
-) -> AcquiredSkill:
-    """Return a candidate with the status for which this agent state has room.
-
-    It becomes active if nothing would be withheld: the owner pinned it, or trials are off. If all
-    places on trial are taken it waits, switched off until one is free.
-    """
-    if skill.status is not SkillStatus.CANDIDATE:
-        return skill
-    if trials.skill_percent == 0 or learned_skill_pin(skill.name) in mind.pinned:
-        return skill.replaced(status=SkillStatus.ACTIVE)
-    if len(learned_skills_on_trial(mind) - {skill.name}) < trials.candidates:
-        return skill
-    return skill.replaced(status=SkillStatus.DISABLED, waits=True)
-
-
 def require_learned_skill_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) -> None:
     """Raise NoRoom if the agent's other skills leave no room for one that is added."""
     statuses = [each.status for each in others]
@@ -325,22 +290,6 @@ def takes_learned_skill_room(stored: AcquiredSkill | None, skill: AcquiredSkill)
     if skill.status is SkillStatus.ARCHIVED:
         return False
     return stored is None or stored.status is SkillStatus.ARCHIVED
-
-
-def index_learned_skill(mind: AgentState, skill: AcquiredSkill) -> AgentState:
-    """Return the agent state with the skill listed if it is live, else without it."""
-    others = [each for each in mind.skills if each.name != skill.name]
-    if skill.status.is_live:
-        description = _cut(skill.description, INDEXED_BYTES)
-        pattern = _cut(skill.situation_pattern, INDEXED_BYTES)
-        shown = IndexedSkill(
-            name=skill.name,
-            description=description,
-            situation_pattern=pattern,
-            on_trial=skill.status is SkillStatus.CANDIDATE,
-        )
-        others = sorted((*others, shown), key=lambda each: each.name)
-    return mind.replaced(skills=tuple(others))
 
 
 def no_learned_skill_error(name: str) -> NotFound:
@@ -390,10 +339,3 @@ def _require_length(field: str, text: str, most: int) -> None:
             field=field,
             cure="shorten it",
         )
-
-
-def _cut(text: str, most: int) -> str:
-    content = text.encode()
-    if len(content) <= most:
-        return text
-    return content[: most - 3].decode(errors="ignore") + "…"

@@ -1,4 +1,4 @@
-"""What is read to measure an agent: days, week by week, and who may be chosen for it."""
+"""What is read to measure an agent: days, week by week."""
 
 from itertools import pairwise
 from types import SimpleNamespace
@@ -6,9 +6,8 @@ from typing import Any
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.usage.ledger import Period
-from opencrab.engine.learning.measures import learning_candidate_models, read_learning_tallies
+from opencrab.engine.insight.measures import read_learning_tallies
 from tests.unit.domain.measured import GPT, NOW, ago, calls
-from tests.unit.engine.models.test_router_lots import MODELS, agent
 
 DAYS = (*calls(GPT, 2, at=ago(24 * 20)), *calls(GPT, 1, at=ago(24 * 9)), *calls(GPT, 3))
 
@@ -30,19 +29,3 @@ def test_of_a_month_one_week_at_a_time_is_held() -> None:
     assert asked[0] == ("2026-10-23", "2026-10-29")
     assert asked[-1][1] == "2026-11-22"
     assert [one[1] < other[0] for one, other in pairwise(asked)] == [True] * 4
-
-
-def test_each_model_that_may_be_chosen_is_a_choice_once_by_its_first_alias() -> None:
-    runtime: Any = SimpleNamespace(models=MODELS)
-
-    def named(**llm: object) -> dict[str, str]:
-        return {
-            alias: each.name
-            for alias, each in learning_candidate_models(runtime.models, agent(**llm)).items()
-        }
-
-    every = {"fast": "openai:mini", "smart": "openai:gpt", "home": "ollama:llama"}
-    assert named() == every
-    assert named(selectable=("also", "fast")) == {"also": "openai:mini"}
-    assert named(private=True) == {"home": "ollama:llama"}
-    assert named(self_selection=False) == {}

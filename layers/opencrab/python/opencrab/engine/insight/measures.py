@@ -1,28 +1,25 @@
-"""Reads of an agent's learning data: tallies, recent turn signals, candidate models, effects.
+"""Reads of an agent's learning data for analytics: tallies, recent turn signals, effects.
 
 All reads are bounded: daily tallies instead of single calls, and only the newest turns.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.insight.figures import weeks_of_analytics
 from opencrab.domain.learning.aggregate import learning_rewards_of_turns
-from opencrab.domain.learning.model_selection import CandidateModel
 from opencrab.domain.learning.reward import JudgedTurn, turn_feedback_opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
 from opencrab.domain.learning.treatment_effect import SkillEffect
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
-from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import Period
 from opencrab.domain.value import Unit, Value
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
-from opencrab.ports.models.model import Models, distinct_models, selectable_model_choices
+from opencrab.ports.models.model import Models
 
 MOST_TURNS = 1_000
 """Most turns whose signals are read, the newest."""
@@ -98,59 +95,6 @@ def judge_turns_for_learning(
     page = facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
     lived = sorted((fact.read(Experience) for fact in page), key=lambda each: each.at)
     return learning_rewards_of_turns(turns.signals, turn_feedback_opinions(lived))
-
-
-def text_times_of_skills(skills: Iterable[AcquiredSkill]) -> dict[str, datetime]:
-    """Return when each skill got its current text, where that is known."""
-    return {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}
-
-
-def learning_candidate_models(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
-    """Return the models with a price that an agent may choose, by the first alias of each."""
-    found = distinct_models(selectable_model_choices(models, agent))
-    return {
-        alias: CandidateModel(name=info.name, price=info.price, private=info.private)
-        for alias, info in found.items()
-        if info.price is not None
-    }
-
-
-def ready_candidate_models(runtime: Runtime, agent: Agent) -> Mapping[str, CandidateModel]:
-    """Return the models that a night may try on an agent, by the first alias of each.
-
-    Where its owner chose nothing about learning, a model on the owner's own machines must be there
-    now: its server is asked, for at most 2 s, unless the model is a usual one.
-    """
-    found = learning_candidate_models(runtime.models, agent)
-    if agent.llm.aim.is_chosen or len(found) == 1:
-        return found
-    routing = runtime.models.routing
-    usual = {
-        routing.aliases.get(name, name)
-        for name in (routing.default, *routing.uses.values(), *agent.llm.models.values())
-    }
-    own = {
-        each.name
-        for alias, each in found.items()
-        if each.name not in usual and runtime.models.get(alias).info.private
-    }
-    missing = own - _ready_models(runtime, own)
-    return {alias: each for alias, each in found.items() if each.name not in missing}
-
-
-def _ready_models(runtime: Runtime, names: Iterable[str]) -> frozenset[str]:
-    """Return those of these models that their servers list now."""
-    providers = {name.partition(":")[0] for name in names}
-    if not providers or runtime.directory is None:
-        return frozenset()
-    from opencrab.engine.models.available_models import available_models  # noqa: PLC0415 - at night
-
-    return frozenset(
-        each.info.name
-        for provider in sorted(providers)
-        for each in available_models(runtime.directory, provider)
-        if not each.problem
-    )
 
 
 def learning_effect_in_points(effect: SkillEffect | None) -> Measure:
