@@ -174,10 +174,8 @@ later turn reads only what is new. The first turn of a session in a worker reads
 lines (3.5 units) and the ledger's entry (1), and does not grow any
 further. Admission is 9 write and 2 read units of each row, two boundaries are one strong read each.
 
-Header and session are in six and three transactions of such a turn, so that a header or session
-over 1 KB would cost 12 or 6 more. Both stay below for sessions of three agents, and for people of
-chat services (`test_header.py`, `test_session.py`); but for the public on LINE, whose header is a
-few bytes longer.
+Six transactions write the header and three the session: over 1 KB these would cost 12 and 6 more.
+Both stay below with three agents, and for people of chat services but the public on LINE.
 
 Beside a turn are read: {key_check:g} for each check of a key (the owner's: none), {look:g} for
 each look of a client that waits (`Prefer: wait`, one each half second), {replies:g} for the answer,
@@ -193,18 +191,15 @@ A later turn, call by call (`+`: of these, for indexes):
 - An intent in the turn's header saves nothing: the header has 0.8 KB, an intent 0.4, so that
   two units begin, as many as two items cost.
 - The result of a call and the intent after it in one item would save 2, a tool call's intent in the
-  header alone, without a transaction, 2 to 3. The release before would not find them: after a crash
-  in a rolling deployment it would append to a file twice, or pay twice. One release must read such
-  items before another writes them.
-- The marker of a message in the header of its first turn would save 2. The gateway of the release
-  before would refuse a repeat that it should recognise.
+  header alone 2 to 3, a message's marker in the header of its first turn 2. In a rolling deployment
+  the release before would not find them, and after a crash append to a file twice, pay twice, or
+  refuse a repeat. One release must read such items before another writes them.
 - Tallies from the table's stream, or counted from the ledger's rows when somebody asks, would save
   4, signals of the end 2. A stack with a table of its own may have no stream; an agent with
   thousands of calls a day would read them all for each look; and what the release before adds in
   its turns would be counted twice in a rolling deployment, or not at all after going back.
-- What a turn did not spend could return to the lease with the next turn's draw, for 2. The sweep
-  would then have to read the headers of turns to learn what a dead process owed, in the one part
-  where a mistake overspends; and until then budgets would show a block too much as spent.
+- What a turn did not spend could return to the lease with the next draw, for 2. The sweep would
+  read headers to learn what a dead process owed, in the one part where a mistake overspends.
 - The intent of a tool call with the answer that asks for it would save 2. An answer that was paid
   for would then wait for the reads before the call, and be lost if the worker dies there.
 - One entry instead of two for a file would save 1. The first says that a file is being written:
