@@ -9,9 +9,9 @@ from opencrab.bootstrap.aws.cold_start import prepare_cold_start  # noqa: E402
 
 prepare_cold_start()
 
-from opencrab.bootstrap.aws.functions import lambda_turn_worker  # noqa: E402
+from opencrab.bootstrap.aws.functions import lambda_heartbeat_worker  # noqa: E402
 
-_worker = lambda_turn_worker()
+_worker = lambda_heartbeat_worker()
 gc.freeze()
 gc.enable()
 

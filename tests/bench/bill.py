@@ -43,9 +43,9 @@ MEASURING = 6
 ACTIVE = 2
 """Write units of a day's first call of an agent in a worker, which says that it was active."""
 
-READ_UNITS = 10
-"""Six; who a session is shared with (ADR 0033); whether a replaced file is to be forgotten; and two
-to look for a stop before the tool calls of an answer that took long."""
+READ_UNITS = 9
+"""Six; who a session is shared with (ADR 0033); whether a replaced file is to be forgotten; and one
+to look for a freeze before the tool calls of an answer that took long."""
 
 HISTORIES = (10, 1_000, 10_000)
 BEAT_SECONDS = 60 * DEFAULT_SECONDS

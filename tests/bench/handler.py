@@ -31,7 +31,8 @@ from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.gateways.aws.functions import LambdaLog, Worker
+from opencrab.gateways.aws.functions import Worker
+from opencrab.gateways.aws.lambda_log import LambdaLog
 from opencrab.ports.models.model import Models
 from tests.aws import REGION, Account
 from tests.aws_faults import response_of

@@ -175,8 +175,11 @@ missed**. An agent's first call of a day in a worker is {active} more.
 
 A worker keeps the newest lines of sessions and what it last wrote in the ledger of files, so that a
 later turn reads only what is new. The first turn of a session in a worker reads a page of up to 64
-lines (3.5 units) and the ledger's entry (1): that is beyond the eight, and does not grow any
+lines (3.5 units) and the ledger's entry (1), and does not grow any
 further. Admission is 9 write and 2 read units of each row, two boundaries are one strong read each.
+
+Six transactions write the header and three the session: over 1 KB these would cost 12 and 6 more.
+Both stay below with three agents, and for people of chat services but the public on LINE.
 
 Beside a turn are read: {key_check:g} for each check of a key (the owner's: none), {look:g} for
 each look of a client that waits (`Prefer: wait`, one each half second), {replies:g} for the answer,
@@ -189,24 +192,27 @@ A later turn, call by call (`+`: of these, for indexes):
 
 **Why not 48 and 5**, the next targets, and what it would take:
 
-- An intent in the turn's header saves nothing: the header has 0.9 KB, an intent 0.4 to 0.6, so that
+- An intent in the turn's header saves nothing: the header has 0.8 KB, an intent 0.4, so that
   two units begin, as many as two items cost.
-- Tallies from the table's stream would save 4 write units, less 1 for each batch, and signals of
-  the end 2. A stack with a table of its own may have no stream, and what the release before adds in
-  its turns would be counted twice in a rolling deployment: first a release must leave that to the
-  stream, then the next may rely on it.
-- The intent of a tool call with the answer that asks for it would save 2. Between both a stop and a
-  freeze are looked for, and an intent that is recorded first is one to recover after a crash.
+- The result of a call and the intent after it in one item would save 2, a tool call's intent in the
+  header alone 2 to 3, a message's marker in the header of its first turn 2. In a rolling deployment
+  the release before would not find them, and after a crash append to a file twice, pay twice, or
+  refuse a repeat. One release must read such items before another writes them.
+- Tallies from the table's stream, or counted from the ledger's rows when somebody asks, would save
+  4, signals of the end 2. A stack with a table of its own may have no stream; an agent with
+  thousands of calls a day would read them all for each look; and what the release before adds in
+  its turns would be counted twice in a rolling deployment, or not at all after going back.
+- What a turn did not spend could return to the lease with the next draw, for 2. The sweep would
+  read headers to learn what a dead process owed, in the one part where a mistake overspends.
+- The intent of a tool call with the answer that asks for it would save 2. An answer that was paid
+  for would then wait for the reads before the call, and be lost if the worker dies there.
 - One entry instead of two for a file would save 1. The first says that a file is being written:
   after a crash nobody would know whose it is.
-- The header read before a tool call costs 1 read unit. An intent's condition refuses a stopped turn
-  too, but a call that only reads has no intent.
 - Switches read eventually would save 1.5 read units, and a freeze would be seen late, after calls
   that it should prevent.
 
-All these write units together would be 48 to 50. Of the reads 2 are the admission's, which must see
-the last change of session and agent; 6 are looks at switches, stop, sharing and forgetting that
-hold at once.
+Of the reads 2 are the admission's, which must see the last change of session and agent; 5 are looks
+at switches, sharing and forgetting that hold at once.
 
 ### Init
 

@@ -168,7 +168,7 @@ def cached_around() -> Around:
 
 
 @pytest.mark.parametrize("language", Language)
-def test_a_turn_costs_at_most_51_write_units_without_measuring_and_ten_read_units(
+def test_a_turn_costs_at_most_51_write_units_without_measuring_and_nine_read_units(
     language: Language,
 ) -> None:
     later = cached_bills(language, 10).later

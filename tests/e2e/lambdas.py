@@ -32,7 +32,8 @@ from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.run import turn_id_in_queue_message
-from opencrab.gateways.aws.functions import LambdaLog, Worker
+from opencrab.gateways.aws.functions import Worker
+from opencrab.gateways.aws.lambda_log import LambdaLog
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatModel, ChatRequest, ModelInfo
 from opencrab.settings import load_settings
 from tests.aws_home import home_on

@@ -274,6 +274,30 @@ def test_a_stop_ends_the_turn_before_a_tool_call_that_only_reads(build: Build) -
     assert _actions(house, first) == 0
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("ws_write", {"path": "a.md", "content": "a"}),
+        ("send_speech", {"content": "one moment", "more": True}),
+        ("generate_inner_voice", {"content": "careful"}),
+    ],
+)
+def test_a_stop_refuses_a_tool_call_that_does_more_than_read_without_a_look_at_the_header(
+    build: Build, call: tuple[str, dict[str, Any]]
+) -> None:
+    house = build(NO_WAIT)
+    _agent(house, (Reply(calls=(call,)), Reply("done")))
+    _during_call(house, 1, lambda: stop_turn(house.runtime, first.id, by="owner"))
+    (first,) = house.say("go on", "m1")
+    house.work()
+    assert house.statuses((first,)) == [TurnStatus.STOPPED]
+    assert _actions(house, first) == 0
+    assert [kind for kind, _ in _said(house, first)] == ["system"]
+    assert house.home.files.list("crab") == ()
+    assert house.provider.bill.received == 1
+    assert house.calls["journal.interruption"] == 0
+
+
 def test_quick_tool_calls_read_nothing_more(house: House) -> None:
     _agent(house, WORK)
     house.say("write", "m1")

@@ -40,7 +40,7 @@ from opencrab.engine.learning.nightly.schedule import (
     send_nightly_learning_reviews,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.aws.functions import LambdaLog
+from opencrab.gateways.aws.lambda_log import LambdaLog
 from opencrab.gateways.aws.night_calls import NightCalls
 from opencrab.gateways.aws.nightly import NightWorker
 from opencrab.ports.turn.queue import Delivery

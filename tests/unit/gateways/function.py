@@ -13,7 +13,8 @@ import pytest
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.aws.functions import LambdaLog, Worker
+from opencrab.gateways.aws.functions import Worker
+from opencrab.gateways.aws.lambda_log import LambdaLog
 from opencrab.ports.turn.journal import RecordedTurn
 from tests.e2e.house import House
 

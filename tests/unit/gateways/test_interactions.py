@@ -13,7 +13,8 @@ import pytest
 
 from opencrab.bootstrap.channels.interactions import handle_queued_interaction, has_interactions
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.aws.functions import LambdaLog, Worker
+from opencrab.gateways.aws.functions import Worker
+from opencrab.gateways.aws.lambda_log import LambdaLog
 from opencrab.gateways.discord.interactions.worker import handle_interaction
 from opencrab.gateways.local.consumer import Consumer, InteractionHandler, interactions_consumer
 from opencrab.ports.turn.queue import Delivery, MessageOutcome

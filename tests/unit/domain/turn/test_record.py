@@ -22,6 +22,7 @@ from opencrab.domain.turn.record import (
     ModelResult,
     Record,
     key_of_turn_record,
+    stored_body_of_turn_record,
 )
 from opencrab.domain.value import JSON_DEPTH
 
@@ -90,7 +91,10 @@ def test_keys_sort_as_things_happened() -> None:
 
 @pytest.mark.parametrize("record", [INTENT, ANSWERED, KEYED, RETURNED, ASKED, DECIDED, AWAY])
 def test_a_record_comes_back_from_its_stored_form(record: Record) -> None:
-    assert ADAPTER.validate_json(record.model_dump_json()) == record
+    whole, stored = record.model_dump_json(), stored_body_of_turn_record(record)
+    assert ADAPTER.validate_json(whole) == ADAPTER.validate_json(stored) == record
+    assert json.loads(stored)["kind"] == record.kind
+    assert (len(stored) < len(whole)) == (record in (INTENT, ANSWERED))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import Sender
+from opencrab.domain.errors import Conflict
 from tests.unit.engine.known_world import World
 
 
@@ -19,3 +20,11 @@ def test_a_message_of_words_alone_has_nothing_beside_its_words(world: World) -> 
     world.say("海は青い")
     (line,) = world.runtime.home.journal.lines("s1")
     assert (line.text, line.data) == ("海は青い", None)
+
+
+def test_the_hash_of_a_message_lies_in_its_marker_and_not_in_each_header(world: World) -> None:
+    turns = world.say("海は青い")
+    assert [turn.body_hash for turn in turns] == ["", ""]
+    assert world.say("海は青い", source_id="again") == world.say("海は青い", source_id="again")
+    with pytest.raises(Conflict, match="already used"):
+        world.say("the sea is green", source_id="again")

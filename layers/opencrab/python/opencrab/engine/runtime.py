@@ -13,19 +13,19 @@ from opencrab.domain.money.budget import Limits
 from opencrab.domain.skills.skill import StandardSkill
 from opencrab.domain.turn.turn import MAX_STEPS
 from opencrab.engine.consequence import BackgroundJob, Consequences
-from opencrab.engine.world_outbox import WorldOutbox
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.answers import AnswerFeed, NoWatchers
 from opencrab.ports.conversation.channel import DeliveryChannel, PreviewChannel
 from opencrab.ports.discord import Discord, FileSource
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import IndexStatus, Search, SearchHit, SearchQuery
 from opencrab.ports.models.model import Models
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import ActionReach, Actions
 from opencrab.ports.web import SearchEngine, SignedPost, Web
-from opencrab.ports.world import WorldLink
+from opencrab.ports.world import WorldLink, WorldPost
 
 if TYPE_CHECKING:
     from opencrab.ports.conversation.chat_link import Chat
@@ -154,7 +154,13 @@ class Runtime:
             sessions=self.home.sessions,
             web=self.web,
             web_search=self.web_search,
-            world=None if self.world is None else WorldOutbox(self.world, self.home.facts),
+            world=None if self.world is None else _world_post(self.world, self.home.facts),
             readiness=self.directory,
             time_zone=self.rules.time_zone,
         )
+
+
+def _world_post(link: WorldLink, facts: Documents) -> WorldPost:
+    from opencrab.engine.world_outbox import WorldOutbox  # noqa: PLC0415 - few have a world
+
+    return WorldOutbox(link, facts)

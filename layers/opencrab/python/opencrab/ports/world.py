@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from opencrab.domain.world.binding import WorldBinding, WorldEnvelope
 from opencrab.ports.access.secrets import Secrets
+
+if TYPE_CHECKING:
+    from opencrab.domain.world.binding import WorldBinding, WorldEnvelope
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class KeyPair:
 class OpenEnvelope:
     """An envelope as it was read; its signature is not verified yet."""
 
-    envelope: WorldEnvelope
+    envelope: "WorldEnvelope"
     signed: bytes
     signature: bytes
     digest: str
@@ -37,7 +39,7 @@ class Envelopes(Protocol):
     def key_id(self, public_key: str) -> str:
         """Return the id of a public key; raises Invalid if it is none."""
 
-    def seal(self, envelope: WorldEnvelope, private_key: str) -> bytes:
+    def seal(self, envelope: "WorldEnvelope", private_key: str) -> bytes:
         """Sign and encode an envelope; raises TooLarge, and Invalid if it has no wire form."""
 
     def open(self, raw: bytes) -> OpenEnvelope:
@@ -53,7 +55,7 @@ class Envelopes(Protocol):
 class EnvelopeTransport(Protocol):
     """A transport of envelopes to worlds."""
 
-    def send(self, raw: bytes, envelope: WorldEnvelope) -> None:
+    def send(self, raw: bytes, envelope: "WorldEnvelope") -> None:
         """Send an envelope; a repeat does no harm. Raises Unavailable."""
 
 
@@ -69,7 +71,7 @@ class WorldLink:
 class WorldPost(Protocol):
     """The service by which actions and the runtime send messages to worlds."""
 
-    def place(self, agent_id: str) -> WorldBinding:
+    def place(self, agent_id: str) -> "WorldBinding":
         """Return an agent's binding to its world; raises Refused if it has none."""
 
     def send(
@@ -81,7 +83,7 @@ class WorldPost(Protocol):
         nonce: str,
         at: datetime,
         charge: int = 1,
-    ) -> WorldBinding:
+    ) -> "WorldBinding":
         """Pay for a message and send it; the same nonce again is paid for once.
 
         Raises NotFound, Invalid, TooLarge, Refused (not bound), Exhausted and Unavailable.

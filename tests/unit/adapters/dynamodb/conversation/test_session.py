@@ -12,6 +12,7 @@ from opencrab.adapters.dynamodb.conversation.session import (
 )
 from opencrab.domain.conversation.session import SessionChange, SessionStatus
 from opencrab.domain.errors import Conflict
+from tests.bench.units import item_bytes
 from tests.contract.example import NOW, later, session
 from tests.unit.adapters.dynamodb.wire import Dynamo
 
@@ -93,3 +94,25 @@ def test_two_who_create_one_session_have_the_same(dynamo: Dynamo) -> None:
     assert made == session()
     with pytest.raises(Conflict):
         dynamo.stores.sessions.create(session("s1", "ken"))
+
+
+@pytest.mark.parametrize("agents", [1, 2, 3])
+def test_a_session_of_three_agents_fits_into_one_write_unit(agents: int) -> None:
+    names = [f"01kh2m6z7f3w9x0yq4c8e5rt{number:02d}" for number in range(agents)]
+    spoken = {"turns": 250, "speeches": 240, "characters": 24_000, "last_turn": 700}
+    held = session("01kh2m6z7f3w9x0yq4c8e5rtvb", *names, name="朝の会")
+    seats = tuple(
+        each.replaced(last_speech_at=later(1.123456), last_speech=700, **spoken)
+        for each in held.participants
+    )
+    held = held.replaced(participants=seats, turn_number=750, spent_micro_usd=1_234_567)
+    item = session_to_dynamodb_item(CountedSession(held, 2_000, 2_500))
+    assert item_bytes(item) <= 1_024
+    assert session_from_dynamodb_item(item).session == held
+
+
+def test_a_session_that_the_release_before_stored_with_its_defaults_is_read() -> None:
+    item = session_to_dynamodb_item(counted())
+    whole = item | {"body": {"S": session().to_stored()}}
+    assert len(whole["body"]["S"]) > len(item["body"]["S"])
+    assert session_from_dynamodb_item(whole) == session_from_dynamodb_item(item) == counted()

@@ -147,6 +147,32 @@ def test_a_usual_header_fits_into_one_write_unit(changes: dict[str, Any]) -> Non
     assert size_of(turn_to_dynamodb_item(usual(**changes))) <= 1_024
 
 
+LONGEST = CLAIMED | SPENDING | {"sequence": 6, "attempts": 2, "spent": 2_000, "taint": True}
+
+
+@pytest.mark.parametrize(
+    ("person", "room", "budgets"),
+    [
+        ("discord-123456789012345678", "123456789012345678/123456789012345678", "session"),
+        ("discord-123456789012345678", "123456789012345678/123456789012345678", "public"),
+        (f"line-U{'0' * 32}", f"U{'0' * 32}/{'0' * 26}", ""),
+        ("telegram-1234567890", "-1001234567890/12345", "public"),
+        ("slack-U0123456789", "C0123456789/1767603788.123456", "public"),
+    ],
+)
+def test_a_header_fits_into_one_unit_for_people_of_chat_services_too(
+    person: str, room: str, budgets: str
+) -> None:
+    of_budget = {"session": "session:01kh2m6z7f3w9x0yq4c8e5rtvb", "public": f"public:{person}"}
+    told = {
+        "body_hash": "",
+        "principal_id": person,
+        "channel": Channel(kind=person.partition("-")[0], address=room, awaited=True),
+        "scopes": (of_budget[budgets],) if budgets else (),
+    }
+    assert size_of(turn_to_dynamodb_item(usual(**(LONGEST | told)))) <= 1_024
+
+
 def usual(**changes: Any) -> Turn:
     """A turn as an installation on AWS has it: ids of 26 characters, and times to the microsecond.
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from opencrab.bootstrap.aws.functions import lambda_turn_worker
+from opencrab.bootstrap.aws.functions import lambda_worker
 from opencrab.bootstrap.channels.interactions import handle_queued_interaction
 from opencrab.gateways.discord.interactions.worker import handle_interaction
 from opencrab.gateways.door.request import is_queued_event
@@ -18,7 +18,7 @@ def aws_discord_interaction_worker() -> Callable[[Mapping[str, Any], Any], dict[
 
     That of Discord is loaded at the start, as people wait for it.
     """
-    made = lambda_turn_worker()
+    made = lambda_worker()
 
     def handle(runtime: "Runtime", delivery: "Delivery") -> "MessageOutcome":
         received = is_queued_event(delivery.body)

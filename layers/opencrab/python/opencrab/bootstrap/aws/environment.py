@@ -8,7 +8,7 @@ from opencrab.adapters.dynamodb.table import Table
 from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
-    from opencrab.gateways.aws.functions import LambdaLog
+    from opencrab.gateways.aws.lambda_log import LambdaLog
     from opencrab.settings import Settings
 
 
@@ -32,7 +32,7 @@ def aws_table_of_process(configured: "Settings") -> Table:
 
 def lambda_log(configured: "Settings") -> "LambdaLog":
     """Create the logger of a Lambda function, which takes over the process's log."""
-    from opencrab.gateways.aws.functions import LambdaLog
+    from opencrab.gateways.aws.lambda_log import LambdaLog
 
     names = logging.getLevelNamesMapping()
     level = names.get(str(configured.get("log.level")).upper(), logging.INFO)

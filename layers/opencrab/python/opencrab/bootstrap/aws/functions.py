@@ -53,7 +53,8 @@ from opencrab.ports.home import Home
 
 if TYPE_CHECKING:
     from opencrab.engine.memory.embedding import MeteredEmbedder
-    from opencrab.gateways.aws.functions import LambdaLog, Worker
+    from opencrab.gateways.aws.functions import Worker
+    from opencrab.gateways.aws.lambda_log import LambdaLog
     from opencrab.gateways.rest.http.lambda_entry import Answer
     from opencrab.settings import Settings
 
@@ -93,10 +94,19 @@ class LaterSecrets:
 def lambda_turn_worker(
     jobs: Iterable[BackgroundJob[Runtime, Any]] = (), uploaded: UploadedSettings | None = None
 ) -> "Callable[[], Worker]":
-    """Build the handler of the queues and the schedule, which each event asks for.
+    """Build the handler of the queue of turns, which each event asks for.
 
     `jobs` are background turns, if any.
     """
+    from opencrab.engine.turn import run  # noqa: F401 - loaded now, not with the first event
+
+    return lambda_worker(jobs, uploaded)
+
+
+def lambda_worker(
+    jobs: Iterable[BackgroundJob[Runtime, Any]] = (), uploaded: UploadedSettings | None = None
+) -> "Callable[[], Worker]":
+    """Build the handler of the queues and the schedule; their own engine loads with an event."""
     from opencrab.gateways.aws.functions import Worker
 
     kept = tuple(jobs)
@@ -109,6 +119,20 @@ def lambda_turn_worker(
         return Worker(replace(runtime, jobs=kept), logs, beat)
 
     return FollowingFunction(build, followed).current
+
+
+def lambda_heartbeat_worker() -> "Callable[[], Worker]":
+    """Build the handler of the schedule and of heartbeats, and load what only these need."""
+    from opencrab.engine.autonomy import heartbeat, sweep  # noqa: F401 - as above
+
+    return lambda_worker()
+
+
+def lambda_delivery_worker() -> "Callable[[], Worker]":
+    """Build the handler of deliveries, and load what only these need."""
+    from opencrab.engine.conversation import delivery  # noqa: F401 - as above
+
+    return lambda_worker()
 
 
 def _worker_runtime(

@@ -4,12 +4,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from opencrab.domain.access.authority import does_authority_taint_reader
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.conversation.session import Hearing, Session
-from opencrab.domain.memory.memory import CoreMemory, Experience, Memory
-from opencrab.domain.memory.summary import Summary
+
+if TYPE_CHECKING:
+    from opencrab.domain.memory.memory import CoreMemory, Experience, Memory
+    from opencrab.domain.memory.summary import Summary
 
 
 class RowKind(StrEnum):
@@ -132,7 +135,7 @@ def memory_search_row_of_line(line: Line, session: Session, agent_id: str) -> Se
     )
 
 
-def search_row_of_curated_memory(memory: Memory) -> SearchRow:
+def search_row_of_curated_memory(memory: "Memory") -> SearchRow:
     """Return the search row of a curated memory."""
     return SearchRow(
         session_id=memory.session_id,
@@ -150,7 +153,7 @@ def search_row_of_curated_memory(memory: Memory) -> SearchRow:
     )
 
 
-def search_row_of_core_memory(memory: CoreMemory) -> SearchRow:
+def search_row_of_core_memory(memory: "CoreMemory") -> SearchRow:
     """Return the row of a core memory with the fields that decide who may hear of it."""
     return SearchRow(
         session_id=memory.session_id,
@@ -166,7 +169,7 @@ def search_row_of_core_memory(memory: CoreMemory) -> SearchRow:
     )
 
 
-def memory_search_row_of_experience(lived: Experience) -> SearchRow:
+def memory_search_row_of_experience(lived: "Experience") -> SearchRow:
     """Return the search row of an experience: what happened, what it taught, its model."""
     return SearchRow(
         session_id=lived.session_id,
@@ -182,7 +185,7 @@ def memory_search_row_of_experience(lived: Experience) -> SearchRow:
     )
 
 
-def search_row_of_summary(summary: Summary) -> SearchRow:
+def search_row_of_summary(summary: "Summary") -> SearchRow:
     """Return the search row of a summary."""
     return SearchRow(
         session_id=summary.session_id,

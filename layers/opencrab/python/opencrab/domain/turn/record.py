@@ -280,6 +280,13 @@ Record = Annotated[
 _LETTERS = {"model_intent": "I", "action_intent": "I", "approval_request": "I"}
 
 
+def stored_body_of_turn_record(record: Record) -> str:
+    """Return a record as stored; those of model calls, which are most, without their defaults."""
+    if isinstance(record, ModelIntent | ModelResult):
+        return f'{{"kind":"{record.kind}",{record.without_defaults()[1:]}'
+    return record.to_stored()
+
+
 def key_of_turn_record(record: "Record") -> str:
     """Return the key of a record in its turn: number and I (intent) or R (result)."""
     return f"{record.n:04d}{_LETTERS.get(record.kind, 'R')}"

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from opencrab.domain.conversation.message import ATTEMPTS, DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
-from opencrab.engine.conversation.goal_panel import show_goal_panel_in_conversation
 from opencrab.engine.goals.panel_notice import PANEL
 from opencrab.engine.queueing import deliver_later
 from opencrab.engine.runtime import Runtime
@@ -126,6 +125,10 @@ def _again(
 
 def _deliver_panel(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Show an instruction's progress; retries are few, since the next change sends it again."""
+    from opencrab.engine.conversation.goal_panel import (  # noqa: PLC0415 - loads what goals need
+        show_goal_panel_in_conversation,
+    )
+
     try:
         show_goal_panel_in_conversation(runtime, json.loads(delivery.body))
     except Unavailable:

@@ -86,7 +86,7 @@ def admit_turns_of_message(
         _turn(session_id, message, profile.agent.id, now).replaced(trigger=trigger, **inherits)
         for profile in profiles
     )
-    message_id, body_hash = turns[0].group, turns[0].body_hash
+    message_id, body_hash = turns[0].group, _body_hash(session_id, message)
     line = _line(session_id, message_id, message, now).replaced(taint=taint)
     line = _line_of_trigger(line, trigger, turns)
     person = _sender_hash(message, trigger, inherited.get("task"))
@@ -182,7 +182,8 @@ def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Tu
         authority=message.authority,
         principal_id=message.principal_id,
         group=id_of_admitted_message(message.source, message.principal_id, session_id, source_id),
-        body_hash=_body_hash(session_id, message),
+        # The marker of the message has it; each write of the header would pay for it (ADR 0010).
+        body_hash="",
         channel=message.channel,
         lease_until=now,
         created_at=now,

@@ -12,7 +12,7 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.call_text import name_of_call_for_approval
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.turn.action import ActionResult
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.record import (
     OUTSIDE_PREFIX,
     ActionCall,
@@ -172,6 +172,12 @@ def are_turn_call_files_unchanged(work: TurnWork, ready: ReadyCall) -> bool:
     """Check whether the approval of a call showed the same files as it would touch now."""
     asked = work.transcript.approval
     return asked is not None and asked.targets == ready.bound_targets
+
+
+def does_turn_call_only_read(work: TurnWork, call: ActionCall) -> bool:
+    """Check whether a call has no effect that a stop could refuse: nothing is saved before it."""
+    action = work.runtime.actions.find(action_name_of_turn_call(call))
+    return action is None or action.effect is Effect.PURE
 
 
 def public_name_of_turn_call(ready: ReadyCall) -> str:

@@ -22,12 +22,19 @@ from opencrab.engine.turn.act import (
     run_tool_calls_of_turn,
     settle_turn_intent_as_unknown,
 )
+from opencrab.engine.turn.call import does_turn_call_only_read
 from opencrab.engine.turn.close import close_narrowed_turn, close_turn
 from opencrab.engine.turn.decide import call_model
 from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.turn.receipt import receipts_of_turn
 from opencrab.engine.turn.work import TurnWork, queue_turn_utterance
-from opencrab.ports.turn.journal import Journal, RecordedTurn, TurnChange, resolve_record_pointers
+from opencrab.ports.turn.journal import (
+    Interruption,
+    Journal,
+    RecordedTurn,
+    TurnChange,
+    resolve_record_pointers,
+)
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
 
 log = logging.getLogger(__name__)
@@ -286,22 +293,27 @@ def _advance_to_model_call(work: TurnWork) -> bool:
 
 def _run_unless_stopped(work: TurnWork, call: ActionCall) -> None:
     """Run the next tool call unless the turn was stopped or frozen meanwhile."""
-    if not _looks_stopped(work):
+    if not _looks_stopped(work, call):
         run_tool_calls_of_turn(work, call)
 
 
-def _looks_stopped(work: TurnWork) -> bool:
+def _looks_stopped(work: TurnWork, call: ActionCall) -> bool:
     """Look for a stop or freeze before a tool call; True if there is one.
 
     Not more often than every `stop_check_ms`, so that quick calls cost no reads. A stop is handled
-    by the next step, a freeze at once.
+    by the next step, a freeze at once. A call that does more than read is not allowed to begin
+    after a stop, or is not saved (ADR 0009): for that one only a freeze is looked for.
     """
     now = work.runtime.clock.monotonic_ms()
     if now - work.looked_ms < work.runtime.rules.stop_check_ms:
         return False
     work.looked_ms = now
+    journal = work.runtime.home.journal
     try:
-        found = work.runtime.home.journal.interruption(work.turn)
+        if does_turn_call_only_read(work, call):
+            found = journal.interruption(work.turn)
+        else:
+            found = Interruption(frozen=journal.read_step_state(work.turn).frozen)
     except Unavailable:
         return False
     if found.stop is not None:

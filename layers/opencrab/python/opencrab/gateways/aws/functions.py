@@ -1,29 +1,23 @@
-"""Lambda's side: what queues and the schedule deliver, given to the engine, logged and counted.
+"""Lambda's side: what queues and the schedule deliver, given to the engine.
 
 This is the boundary of the home on AWS: an error that nobody expected is logged, and its message
 comes back soon, until the rule of three deliveries ends it or the queue gives it up.
 """
 
 import logging
-import sys
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
-
-from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
-from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
-from opencrab.engine.autonomy.sweep import run_autonomy_sweep
-from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Pace, run_turn
+from opencrab.gateways.aws.lambda_log import LambdaLog
 from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
+
+if TYPE_CHECKING:
+    from opencrab.engine.turn.run import Pace
 
 log = logging.getLogger(__name__)
 
@@ -31,96 +25,15 @@ LONGEST_RETRY_SECONDS = 60
 UPGRADE_SECONDS = 30
 """How long one call migrates data; the function has 50 seconds, and is called until all is done."""
 
-_IDS = ("turn_id", "agent_id", "session_id")
-_CAUSES = 10
-
 Handle = Callable[[Delivery], MessageOutcome]
-Run = Callable[[Runtime, Delivery, Pace], MessageOutcome]
-
-
-class _Formatter(LambdaPowertoolsFormatter):
-    """A log formatter that writes JSON lines.
-
-    Below level DEBUG an error shows only its type and traceback, because its message may quote a
-    user.
-    """
-
-    def __init__(self, service: str, *, quoting: bool) -> None:
-        super().__init__(service=service, use_rfc3339=True, serialize_stacktrace=False)
-        self._quoting = quoting
-
-    def formatException(self, ei: Any) -> str:  # noqa: N802  # the name is logging's
-        """Return the tracebacks and types of an error and of its causes, newest first."""
-        if self._quoting:
-            return super().formatException(ei)
-        told: list[str] = []
-        error: BaseException | None = ei[1]
-        while error is not None and len(told) < _CAUSES:
-            places = "".join(traceback.format_tb(error.__traceback__))
-            told.append(f"{places}{type(error).__name__}")
-            hidden = error.__suppress_context__
-            error = error.__cause__ or (None if hidden else error.__context__)
-        return "\n".join(told)
-
-
-class LambdaLog:
-    """Logging as JSON with the ids of the current turn, and the metrics of ended turns.
-
-    No line contains anything that a user or an agent said. Metrics are written in the embedded
-    metric format, so that they need no API call: `SpentMicroUsd` for a turn that paid for models,
-    `CompactionFailures` for a summary that failed, `NightFailures` for a nightly run that failed,
-    and `PriceFailures` for a price list that could not be fetched. CloudWatch bills each metric in
-    hours in which it is sent; how long a turn took and how it ended are in its line of the log.
-    """
-
-    def __init__(self, service: str, level: int = logging.INFO) -> None:
-        self._service = service
-        self._formatter = _Formatter(service, quoting=level <= logging.DEBUG)
-        handler = logging.StreamHandler(sys.stdout)
-        handler.setFormatter(self._formatter)
-        root = logging.getLogger()
-        root.handlers = [handler]
-        root.setLevel(level)
-        logging.getLogger("botocore").setLevel(logging.WARNING)
-        logging.getLogger("pynamodb").setLevel(logging.WARNING)
-
-    def on_turn(self, turn: Turn) -> None:
-        """Add a turn's ids to the following log lines; log an ended turn and write its metrics."""
-        self._formatter.append_keys(
-            turn_id=turn.id, agent_id=turn.agent_id, session_id=turn.session_id
-        )
-        if not turn.status.is_end or turn.ended_at is None:
-            return
-        took = (turn.ended_at - turn.created_at).total_seconds() * 1_000
-        log.info(
-            "turn ended: status=%s, attempts=%s, milliseconds=%.0f, spent_micro_usd=%s",
-            turn.status.value,
-            turn.attempts,
-            max(took, 0.0),
-            turn.spent,
-        )
-        if turn.spent:
-            metrics = EphemeralMetrics(namespace="OpenCrab", service=self._service)
-            metrics.add_metric("SpentMicroUsd", MetricUnit.Count, turn.spent)
-            metrics.flush_metrics()
-        in_vain = turn.status in {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
-        if turn.trigger is Trigger.COMPACTION and in_vain:
-            self.count("CompactionFailures")
-
-    def count(self, name: str) -> None:
-        """Count one rare event as a metric, which costs only in hours in which it is sent."""
-        metrics = EphemeralMetrics(namespace="OpenCrab", service=self._service)
-        metrics.add_metric(name, MetricUnit.Count, 1)
-        metrics.flush_metrics()
-
-    def set_context(self, **ids: str) -> None:
-        """Replace the ids in all following log lines by these."""
-        self._formatter.remove_keys(_IDS)
-        self._formatter.append_keys(**ids)
+Run = Callable[[Runtime, Delivery, "Pace"], MessageOutcome]
 
 
 class Worker:
-    """The handlers of the functions behind queues and schedules."""
+    """The handlers of the functions behind queues and schedules.
+
+    What only one of the functions needs, that one loads as it starts (`bootstrap/aws/functions`).
+    """
 
     def __init__(
         self,
@@ -134,6 +47,8 @@ class Worker:
 
     def run_turns(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Run the turns of a batch, each as long as this invocation's time allows."""
+        from opencrab.engine.turn.run import run_turn  # noqa: PLC0415 - of one function
+
         return self._paced(event, context, self._runtime.home.turns, run_turn)
 
     def run_compactions(self, event: Mapping[str, Any], context: Any, run: Run) -> dict[str, Any]:
@@ -159,6 +74,10 @@ class Worker:
 
     def send_deliveries(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Deliver the utterances of a batch."""
+        from opencrab.engine.conversation.delivery import (  # noqa: PLC0415 - of one function
+            deliver_session_utterance,
+        )
+
         runtime = self._runtime
         return self._batch(
             event, runtime.home.deliveries, lambda one: deliver_session_utterance(runtime, one)
@@ -166,6 +85,10 @@ class Worker:
 
     def run_heartbeats(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Process the heartbeats of a batch, each independently because they have no order."""
+        from opencrab.engine.autonomy.heartbeat import (  # noqa: PLC0415 - of one function
+            decide_queued_heartbeat,
+        )
+
         runtime = self._runtime
         return self._batch(
             event, runtime.home.beats, lambda one: decide_queued_heartbeat(runtime, one)
@@ -189,6 +112,7 @@ class Worker:
 
     def sweep(self, _event: Mapping[str, Any], context: Any) -> dict[str, int]:
         """Run the sweep, which repairs what a crash left and starts what is due."""
+        from opencrab.engine.autonomy.sweep import run_autonomy_sweep  # noqa: PLC0415 - as above
 
         def seconds_left() -> float:
             return float(context.get_remaining_time_in_millis()) / 1_000
@@ -226,8 +150,9 @@ class Worker:
         _, handle = self._paced_handling(context, run)
         return self._batch(event, queue, handle)
 
-    def _paced_handling(self, context: Any, run: Run) -> tuple[Pace, Handle]:
+    def _paced_handling(self, context: Any, run: Run) -> "tuple[Pace, Handle]":
         """Return the time left in this invocation, and what runs one message within it."""
+        from opencrab.engine.turn.run import Pace  # noqa: PLC0415 - as above
 
         def seconds_left() -> float:
             return float(context.get_remaining_time_in_millis()) / 1_000

@@ -16,7 +16,8 @@ from typing import Any
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Pace
-from opencrab.gateways.aws.functions import LambdaLog, Run
+from opencrab.gateways.aws.functions import Run
+from opencrab.gateways.aws.lambda_log import LambdaLog
 from opencrab.gateways.aws.night_calls import (
     NIGHT,
     NightCalls,

@@ -17,7 +17,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.value import Language
 from opencrab.engine.discord.setup import BotApplication
-from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals_for_insight
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.discord import interactions as discord_door
 from opencrab.gateways.rest.http import problem
@@ -40,6 +39,7 @@ from opencrab.gateways.rest.http.polling import Watch
 from opencrab.gateways.rest.parts import PARTS, PARTS_OF_PROTOCOLS
 
 if TYPE_CHECKING:
+    from opencrab.engine.insight.vitals import ReadMachine
     from opencrab.ports.installation.configuration import SettingView
 
 log = logging.getLogger(__name__)
@@ -199,7 +199,7 @@ def create_rest_app(
     watch: Watch,
     setup: Callable[[Language], dict[str, Any]],
     longest_seconds: int | None = None,
-    machine: ReadMachine = no_machine_vitals_for_insight,
+    machine: "ReadMachine" = lambda: None,
     bot: BotApplication | None = None,
     interactions: discord_door.Interactions | None = None,
     instance: str | None = None,

@@ -244,7 +244,7 @@ def busy_dynamodb_session(session_id: str) -> Unavailable:
 def _fields(counted: CountedSession) -> dict[str, str | int]:
     session = counted.session
     return {
-        "body": session.to_stored(),
+        "body": session.without_defaults(),
         "lines": counted.lines,
         "version": counted.version,
         "redactions": counted.redactions,

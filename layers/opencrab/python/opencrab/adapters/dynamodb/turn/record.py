@@ -8,7 +8,13 @@ from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live, ite
 from opencrab.adapters.dynamodb.table import Table, Write, item_absent, put_item
 from opencrab.adapters.dynamodb.turn.header import dynamodb_turn_partition
 from opencrab.domain.turn.action import MemoriesFound
-from opencrab.domain.turn.record import CallResult, ModelIntent, Record, key_of_turn_record
+from opencrab.domain.turn.record import (
+    CallResult,
+    ModelIntent,
+    Record,
+    key_of_turn_record,
+    stored_body_of_turn_record,
+)
 from opencrab.domain.value import read_stored_json
 
 SCHEMA = Schema("record", (item_with_defaults, item_with_defaults, item_with_defaults))
@@ -20,20 +26,13 @@ LIFE = timedelta(days=90)
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
 _FIRST, _LAST = "0", "9~"
-_ADDED: dict[str, bool | dict[str, bool]] = {
-    "probability": True,
-    "skills_held": True,
-    "basis": {"lots": True},
-}
-"""Fields of this version, which are written only where they say something."""
 
 
 def record_to_dynamodb_item(turn_id: str, record: Record, at: datetime) -> Item:
     """Serialize a record to an item."""
-    newest = _is_newest(record)
     fields = {
-        "schema": SCHEMA.version if newest else BEFORE,
-        "body": record.to_stored(exclude=None if newest else _ADDED),
+        "schema": SCHEMA.version if _is_newest(record) else BEFORE,
+        "body": stored_body_of_turn_record(record),
         "ttl": item_time_to_live(at + LIFE),
     }
     return SCHEMA.encode_item(dynamodb_turn_partition(turn_id), key_of_turn_record(record), fields)

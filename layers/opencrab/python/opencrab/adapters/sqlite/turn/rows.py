@@ -19,7 +19,13 @@ from opencrab.adapters.sqlite.documents import add_documents_to_sqlite_batch, sq
 from opencrab.adapters.sqlite.due_items import sqlite_row_of_due_item
 from opencrab.domain.conversation.message import Line, Utterance
 from opencrab.domain.errors import NotFound, Stopped, Superseded
-from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, key_of_turn_record
+from opencrab.domain.turn.record import (
+    ModelIntent,
+    ModelResult,
+    Record,
+    key_of_turn_record,
+    stored_body_of_turn_record,
+)
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.usage.counters import ACTIVE_KEPT, DailyTally, usage_tally_of_call
 from opencrab.domain.usage.ledger import UsageRow
@@ -223,7 +229,8 @@ def _add_others(
     # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
     pk = f"TURN#{change.turn.id}"
     batch.new += [
-        ItemRow(pk, key_of_turn_record(each), _record_body(each)) for each in change.records
+        ItemRow(pk, key_of_turn_record(each), stored_body_of_turn_record(each))
+        for each in change.records
     ]
     batch.new += [_utterance_row(utterance) for utterance in change.utterances]
     if change.draws:
@@ -277,13 +284,6 @@ def add_sqlite_usage_counts(
             batch.put.append(
                 ItemRow(f"ACTIVE#{total.day}", total.agent_id, "1", expires_at=day + ACTIVE_KEPT)
             )
-
-
-def _record_body(record: Record) -> str:
-    """Return a record as stored; those of model calls, which are most, without their defaults."""
-    if isinstance(record, ModelIntent | ModelResult):
-        return f'{{"kind":"{record.kind}",{record.without_defaults()[1:]}'
-    return record.to_stored()
 
 
 def _check(stored: Turn, change: TurnChange) -> None:

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from fastapi import Depends, Path, Request
 
 from opencrab.domain.value import Identifier, Language
 from opencrab.engine.discord.setup import BotApplication
-from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals_for_insight
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.polling import Watch
+
+if TYPE_CHECKING:
+    from opencrab.engine.insight.vitals import ReadMachine
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class RestContext:
     watch: Watch
     setup: Callable[[Language], dict[str, Any]]
     longest_seconds: int | None = None
-    machine: ReadMachine = no_machine_vitals_for_insight
+    machine: "ReadMachine" = lambda: None
     discord: BotApplication = field(default_factory=BotApplication)
     instance: str | None = None
 
