@@ -106,7 +106,7 @@ class McpSignInPut(Value, defer_build=False):
 class McpSignOutView(Value):
     """The end of a sign-in: `revoked` is true if the authorization server forgot it, too.
 
-    Without `had_tokens` nobody was signed in.
+    Without `had_tokens` there was no sign-in to end.
     """
 
     had_tokens: bool
