@@ -181,6 +181,19 @@ def test_what_was_answered_before_a_mailbox_was_numbered_anew_counts_against_the
     assert (len(here.queued), len(here.unread)) == (RULES.most_per_hour, 1)
 
 
+def test_a_mail_that_is_read_again_counts_once() -> None:
+    here = Reading()
+    for _ in range(RULES.most_per_hour - 1):
+        here.mail.says("not handled so far")
+    for _ in range(2):
+        here.read()
+        here.mail.renumber()
+    here.mail.says("the last one")
+    here.read()
+    here.read()
+    assert (len(set(here.queued)), here.unread) == (RULES.most_per_hour, [])
+
+
 def test_errors_are_followed_by_growing_pauses_and_a_silent_server_is_asked() -> None:
     here, pauses, boxes = Reading(), list[float](), list[Box]()
 

@@ -95,7 +95,7 @@ class EmailReader:
         self._facts = facts
         self._clock = clock
         self._send = send
-        self._heard: dict[str, list[float]] = {}
+        self._heard: dict[str, dict[str, float]] = {}
         self._refused: dict[tuple[int, int], int] = {}
 
     def read_new_mails(self, mailbox: OpenedMailbox, stopping: Callable[[], bool]) -> None:
@@ -179,9 +179,9 @@ class EmailReader:
         email, accepted = judged
         arrived = (fetched.arrived or self._clock.now()).timestamp()
         if again and self._facts.get(INSTALLATION_FACTS, LETTER, accepted.id) is not None:
-            self._heard.setdefault(accepted.person, []).append(arrived)
+            self._heard.setdefault(accepted.person, {})[accepted.id] = arrived
             return None
-        if not self._is_within_limit(accepted.person, arrived):
+        if not self._is_within_limit(accepted, arrived):
             return EmailSilence.LIMIT
         try:
             event = ReceivedEvent(
@@ -197,7 +197,7 @@ class EmailReader:
         except (OpenCrabError, ValueError, RecursionError) as error:
             log.warning("mail cannot be queued: error=%s", type(error).__name__)
             return EmailSilence.UNREADABLE
-        self._heard[accepted.person].append(arrived)
+        self._heard[accepted.person][accepted.id] = arrived
         return None
 
     def _judge(self, content: bytes) -> tuple[IncomingEmail, AcceptedEmail] | EmailSilence:
@@ -211,17 +211,18 @@ class EmailReader:
             return EmailSilence.UNREADABLE
         return accepted if isinstance(accepted, EmailSilence) else (email, accepted)
 
-    def _is_within_limit(self, person: str, arrived: float) -> bool:
+    def _is_within_limit(self, accepted: AcceptedEmail, arrived: float) -> bool:
         """Check a sender's mails: too many within an hour are programs that answer each other.
 
         When they arrived counts, not when they are read: what came over days, while no server of
         ours ran, is no loop.
         """
-        heard = self._heard.get(person, ())
-        self._heard[person] = [each for each in heard if abs(arrived - each) < _HOUR]
+        heard = self._heard.get(accepted.person, {})
+        lately = {id_: at for id_, at in heard.items() if abs(arrived - at) < _HOUR}
+        self._heard[accepted.person] = lately
         if len(self._heard) > SENDERS:
             self._heard.pop(next(iter(self._heard)))
-        return len(self._heard[person]) < self._rules.most_per_hour
+        return accepted.id in lately or len(lately) < self._rules.most_per_hour
 
 
 def encode_accepted_email(email: IncomingEmail, accepted: AcceptedEmail) -> str:
