@@ -5,7 +5,7 @@ tests/interop runs the same contract against servers that nobody here wrote.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from threading import Condition
@@ -58,8 +58,13 @@ class Kept:
 
     uid: int
     content: bytes
-    day: date
+    arrived: datetime
     is_read: bool = False
+
+    @property
+    def day(self) -> date:
+        """The day on which it arrived."""
+        return self.arrived.date()
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,12 @@ class FakeMail:
     refusals: dict[str, bytes] = field(default_factory=dict)
     """What is answered to a command of SMTP, such as RCPT or DATA or END, instead of yes."""
 
+    drips: bool = False
+    """Whether mails, what is idle, and the answer to DATA come a byte at a time, without end."""
+
+    internal_date: str | None = None
+    """What is told of when a mail arrived, instead of the truth."""
+
     door: Callable[[], int] = lambda: 200
     told: Condition = field(default_factory=Condition)
     _again: Callable[[], int] = lambda: 200
@@ -105,7 +116,7 @@ class FakeMail:
 
         def again() -> int:
             with self.told:
-                self.kept.append(Kept(self.next_uid, content, self.clock.now().date()))
+                self.kept.append(Kept(self.next_uid, content, self.clock.now()))
                 self.next_uid += 1
                 self.told.notify_all()
             return self.door()

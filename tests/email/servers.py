@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import ClassVar
 
 from tests.discord.faults import Fault
@@ -38,6 +38,12 @@ class _Handler(StreamRequestHandler):
     def say(self, line: str) -> None:
         """A line of ours."""
         self.wfile.write(line.encode() + b"\r\n")
+
+    def drip(self) -> None:
+        """Say one more byte now and then, for as long as somebody listens."""
+        while True:
+            self.wfile.write(b"2")
+            Event().wait(0.02)
 
     def is_known(self, given: str) -> bool:
         """Whether credentials of PLAIN are right."""
@@ -96,6 +102,8 @@ class _Imap(_Handler):
         if mail.refuses_idle:
             self.say(f"{tag} BAD not now")
             return False
+        if mail.drips:
+            self.drip()
         self.say("+ idling")
         with mail.told:
             mail.told.wait_for(lambda: len(mail.kept) > known, 5)
@@ -113,7 +121,9 @@ class _Imap(_Handler):
             self.say("* SEARCH " + " ".join(map(str, chosen)))
         elif command.startswith("UID SEARCH"):
             self.say("* SEARCH " + " ".join(str(each.uid) for each in mail.kept))
-        elif found := re.fullmatch(r"UID FETCH (\d+) \(BODY\.PEEK\[\]<0\.(\d+)>\)", command):
+        elif found := re.fullmatch(
+            r"UID FETCH (\d+) \(INTERNALDATE BODY\.PEEK\[\]<0\.(\d+)>\)", command
+        ):
             return self.fetch(tag, int(found[1]), int(found[2]))
         elif found := re.fullmatch(r"UID STORE (\d+) \+FLAGS\.SILENT \(\\Seen\)", command):
             for each in self.named(int(found[1])):
@@ -132,9 +142,14 @@ class _Imap(_Handler):
             return False
         for each in self.named(uid):
             content = each.content[:most]
-            self.say(f"* 1 FETCH (UID {uid} BODY[]<0> {{{len(content)}}}")
+            if self.mail.drips:
+                self.drip()
+            at = self.mail.internal_date or f'INTERNALDATE "{each.arrived:%d-%b-%Y %H:%M:%S %z}"'
+            # A server names what it was asked for in any order.
+            before, after = (at, "") if uid % 2 else ("", f" {at}")
+            self.say(f"* 1 FETCH (UID {uid} {before} BODY[]<0> {{{len(content)}}}")
             self.wfile.write(content)
-            self.say(")")
+            self.say(f"{after})")
         if self.mail.ends_after(fault):
             raise _Ended
         return True
@@ -194,6 +209,8 @@ class _Smtp(_Handler):
         self.mail.receives(self.sender, self.recipient, content)
         if self.mail.ends_after(self.fault):
             raise _Ended
+        if self.mail.drips:
+            self.drip()
         self.say("250 taken")
 
     def content(self) -> bytes:

@@ -62,6 +62,10 @@ class Entry:
     def acts(self, action: Action, context: ActionContext) -> None:
         """Judge an action in the moment in which it begins to run."""
 
+    def problems_at_rest(self) -> list[str]:
+        """Return what is wrong when nothing moves any more."""
+        return []
+
     def calls(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
         """Return names and argument schemas that a model may call here."""
         return ()

@@ -171,7 +171,7 @@ def rest_problems(world: World) -> list[str]:
         if turn.status.is_end:
             continue
         found.append(f"turn {turn.id} is {turn.status.value}")
-    return found
+    return [*found, *(problem for entry in world.entries for problem in entry.problems_at_rest())]
 
 
 def _money(world: World) -> Iterator[str]:

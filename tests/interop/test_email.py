@@ -154,11 +154,12 @@ def test_mails_are_read_from_pymap_and_news_are_told(servers: Servers) -> None:
     with servers.mailbox().opened() as opened:
         assert opened.has_idle
         first = opened.next_uid - 1
-        content = opened.fetch(first)
-        assert content is not None
-        assert content.replace(b"\r\n", b"\n") == written("ひとつ 🦀", number=1).replace(
-            b"\r\n", b"\n"
-        )
+        found = opened.fetch(first)
+        assert found is not None
+        sent = written("ひとつ 🦀", number=1)
+        assert found.content.replace(b"\r\n", b"\n") == sent.replace(b"\r\n", b"\n")
+        assert found.arrived is not None
+        assert abs(SystemClock().now() - found.arrived) < timedelta(days=1)
         assert opened.uids_from(first + 1) == ()
         assert first in opened.uids_since(SystemClock().now().date() - timedelta(days=2))
         later = Timer(0.3, servers.arrives, (written("two", number=2),))

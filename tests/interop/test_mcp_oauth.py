@@ -89,4 +89,4 @@ def test_the_sdks_server_is_signed_in_at_renewed_refused_and_left(tmp_path: Path
             sign_in(running, port)
             assert list(tools(running, "tides")) == ["tide"]
             ended = running.call("DELETE", "/mcp/servers/tides/sign-in")
-            assert ended == {"revoked": True}
+            assert ended == {"had_tokens": True, "revoked": True}

@@ -6,6 +6,8 @@ from tests.hostile.entries.bundles import Bundles
 from tests.hostile.entries.chats import Chats
 from tests.hostile.entries.client_faults import CLIENT_GUARDS
 from tests.hostile.entries.clients import Clients
+from tests.hostile.entries.email.faults import EMAIL_GUARDS
+from tests.hostile.entries.email.mails import Mails
 from tests.hostile.entries.guard import Guard
 from tests.hostile.entries.tools import Tools
 from tests.hostile.entries.webhooks import Webhooks
@@ -342,6 +344,7 @@ _GUARDS: Mapping[Callable[[World], Entry], tuple[Guard, ...]] = {
     Chats: _CHATS,
     Bundles: _BUNDLES,
     Clients: CLIENT_GUARDS,
+    Mails: EMAIL_GUARDS,
 }
 
 ENTRY_FAULTS = tuple(

@@ -142,7 +142,8 @@ def test_the_owner_signs_in_over_rest_and_no_answer_has_a_token(house: House, la
     assert listed.json()["items"][0]["sign_in"]["issuer"] == ISSUER
     checks = house.call("GET", "/system/checks")
     ended = house.call("DELETE", place)
-    assert ended.json() == {"revoked": True}
+    assert ended.json() == {"had_tokens": True, "revoked": True}
+    assert house.call("DELETE", place).json() == {"had_tokens": False, "revoked": False}
     assert house.got(PLACE)["items"][0]["sign_in"]["state"] == "none"
     for each in (finished, again, listed, checks, ended):
         assert "CANARY" not in each.text

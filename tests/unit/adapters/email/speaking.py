@@ -1,8 +1,11 @@
 """The fake mail service with a mailbox and a post of ours."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from threading import Event, Thread
+from typing import ClassVar
 
 from opencrab.adapters.email.mailbox import ImapMailbox
 from opencrab.adapters.email.post import SmtpPost
@@ -45,6 +48,30 @@ class Talk:
     passwords: Passwords
     mailbox: ImapMailbox
     post: SmtpPost
+
+
+class _Dripping(BaseRequestHandler):
+    """Says its greeting, and then a byte now and then, for as long as somebody listens."""
+
+    greeting: ClassVar[bytes]
+
+    def handle(self) -> None:
+        with suppress(OSError):
+            self.request.sendall(self.greeting)
+            while True:
+                self.request.sendall(b"2")
+                Event().wait(0.02)
+
+
+@contextmanager
+def dripping(greeting: bytes) -> Iterator[int]:
+    """Serve so; answers the port."""
+    kind = type("_Greeting", (_Dripping,), {"greeting": greeting})
+    with ThreadingTCPServer(("127.0.0.1", 0), kind) as server:
+        server.daemon_threads = True
+        Thread(target=lambda: server.serve_forever(0.02), daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The mailbox over IMAP: by UIDs, waiting for news, and errors that say no password."""
 
-from datetime import date
+import imaplib
+from datetime import UTC, date, datetime
 from socket import create_server
 from threading import Timer
 from time import monotonic
@@ -9,10 +10,11 @@ import pytest
 
 from opencrab.adapters.email.mailbox import MOST_BYTES, ImapMailbox
 from opencrab.adapters.email.server import MailServer
+from opencrab.domain.email.incoming import FetchedEmail
 from opencrab.domain.errors import Conflict, Refused, Unavailable
 from tests.discord.faults import Drop, Status
 from tests.email.fake import ADDRESS, PASSWORD
-from tests.unit.adapters.email.speaking import Passwords, talk
+from tests.unit.adapters.email.speaking import Passwords, dripping, talk
 
 
 def test_mails_are_found_by_uid_and_marked_only_when_asked() -> None:
@@ -26,10 +28,9 @@ def test_mails_are_found_by_uid_and_marked_only_when_asked() -> None:
             # IMAP names the newest mail for `42:*`, although it is older.
             assert opened.uids_from(42) == ()
             assert opened.uids_since(date(2026, 1, 5)) == (40, 41)
-            content = opened.fetch(40)
-            assert content is not None
-            assert content == here.mail.kept[0].content
-            assert len(opened.fetch(41) or b"") == MOST_BYTES
+            first, second = here.mail.kept
+            assert opened.fetch(40) == FetchedEmail(first.content, first.arrived)
+            assert opened.fetch(41) == FetchedEmail(second.content[:MOST_BYTES], second.arrived)
             assert opened.fetch(99) is None
             assert [each.is_read for each in here.mail.kept] == [False, False]
             opened.mark_read(40)
@@ -104,6 +105,52 @@ def test_a_server_that_says_nothing_is_waited_for_no_longer_than_asked() -> None
             with ImapMailbox(here, ADDRESS, Passwords()).opened(0.2):
                 pass
         assert monotonic() - before < 2
+
+
+@pytest.mark.parametrize(
+    ("told", "arrived"),
+    [
+        ('INTERNALDATE " 1-Nov-2026 23:59:60 +0000"', None),
+        ('INTERNALDATE "31-Feb-2026 10:00:00 +0000"', None),
+        ('INTERNALDATE "01-Xxx-2026 10:00:00 +0000"', None),
+        ("FLAGS ()", None),
+        ('INTERNALDATE " 1-nov-2026 09:30:01 -0330"', datetime(2026, 11, 1, 13, 0, 1, tzinfo=UTC)),
+    ],
+)
+def test_a_mail_arrived_when_its_server_says_and_not_when_it_says_itself(
+    told: str, arrived: datetime | None
+) -> None:
+    lies = b'INTERNALDATE "01-Jan-2020 10:00:00 +0000"'
+    with talk() as here:
+        here.mail.arrives(b"From: a@b.c\r\n\r\n" + lies)
+        here.mail.internal_date = told
+        with here.mailbox.opened() as opened:
+            found = opened.fetch(40)
+            assert found is not None
+            assert (found.content.endswith(lies), found.arrived) == (True, arrived)
+
+
+@pytest.mark.parametrize("greeting", [b"", b"* OK ready\r\n"])
+def test_a_server_that_drips_bytes_is_left_when_the_whole_time_is_over(greeting: bytes) -> None:
+    with dripping(greeting) as port:
+        box = ImapMailbox(MailServer("127.0.0.1", port, is_tls=False), ADDRESS, Passwords())
+        with pytest.raises(Unavailable, match="too slow"), box.opened(60, 0.3):
+            pass
+
+
+def test_each_step_has_its_time_and_so_has_waiting() -> None:
+    with talk() as here:
+        here.mail.says("x")
+        with here.mailbox.opened(60, 5) as opened:
+            assert opened.uids_from(40) == (40,)
+            here.mail.drips = True
+            opened._total = 0.3
+            with pytest.raises(imaplib.IMAP4.abort):
+                opened.fetch(40)
+        with here.mailbox.opened(60, 5) as opened:
+            opened._total = 0.3
+            with pytest.raises(imaplib.IMAP4.abort):
+                opened.wait(0.1)
 
 
 def test_a_server_that_is_not_there_is_tried_again() -> None:

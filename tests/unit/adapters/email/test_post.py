@@ -9,7 +9,7 @@ from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailabl
 from tests.contract.example import NOW
 from tests.discord.faults import Drop, Limited
 from tests.email.fake import ADDRESS, OWNER, PASSWORD
-from tests.unit.adapters.email.speaking import LETTER, Passwords, Talk, talk
+from tests.unit.adapters.email.speaking import LETTER, Passwords, Talk, dripping, talk
 
 DOTS = ".\n..a\n\n.b\nend"
 MAIL = compose_email_reply(LETTER, DOTS, "<1@example.org>", NOW)
@@ -98,6 +98,24 @@ def test_a_server_that_lets_us_wait_is_left_alone_for_a_while() -> None:
             with pytest.raises(NeverSent, match="failed: ConnectionRefusedError") as error:
                 post.send(ADDRESS, OWNER, MAIL)
             assert not error.value.retry_after
+
+
+@pytest.mark.parametrize("greeting", [b"", b"220 ready\r\n"])
+def test_a_server_that_drips_bytes_has_no_mail_and_is_left(greeting: bytes) -> None:
+    with dripping(greeting) as port:
+        here = MailServer("127.0.0.1", port, is_tls=False)
+        post = SmtpPost(here, ADDRESS, Passwords(), total=0.3)
+        with pytest.raises(NeverSent, match="too slow"):
+            post.send(ADDRESS, OWNER, MAIL)
+
+
+def test_a_server_that_drips_after_it_has_the_mail_may_have_sent_it() -> None:
+    with talk() as here:
+        here.mail.drips = True
+        here.post._total = 1.0
+        error = failed(here)
+        assert isinstance(error, Unavailable)
+        assert not isinstance(error, NeverSent)
 
 
 @pytest.mark.parametrize("answer", [b"OK queued as 9", b"354 go on", b"25"])

@@ -9,7 +9,7 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import OpenCrabError, Refused
-from opencrab.ports.mcp import McpSignInNeeded, McpUnavailable
+from opencrab.ports.mcp import McpSignInNeeded, McpSignOut, McpUnavailable
 from tests.contract.homes import sqlite
 from tests.unit.adapters.mcp.oauth import BACK, ISSUER, NOW, Lab, SignInServers
 from tests.unit.adapters.web.net import moved, reply
@@ -29,7 +29,7 @@ def test_a_client_proves_itself_as_the_server_wants(lab: Lab, method: str) -> No
     assert lab.call() == "42"
     lab.clock.advance(3_600)
     assert lab.call() == "42"
-    assert lab.sign_ins.end(lab.server) is True
+    assert lab.sign_ins.end(lab.server) == McpSignOut(had_tokens=True, revoked=True)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_token_that_is_good_for_ever_is_used_until_it_is_refused(lab: Lab) -> 
 def test_a_revocation_that_fails_still_forgets(lab: Lab) -> None:
     lab.sign_in()
     lab.servers.down = True
-    assert lab.sign_ins.end(lab.server) is False
+    assert lab.sign_ins.end(lab.server) == McpSignOut(had_tokens=True, revoked=False)
     assert lab.sign_ins.records([lab.server]) == {}
 
 

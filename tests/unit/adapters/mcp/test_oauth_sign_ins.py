@@ -12,7 +12,7 @@ from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.mcp.sign_in import SIGN_IN_ATTEMPT_KIND, SIGN_IN_KIND, McpSignInState
 from opencrab.ports.home import Home
-from opencrab.ports.mcp import McpSignInNeeded
+from opencrab.ports.mcp import McpSignInNeeded, McpSignOut
 from tests.contract.homes import OpenHome, aws_in_memory, sqlite
 from tests.unit.adapters.mcp.oauth import BACK, ISSUER, NOW, URL, Lab, SignInServers
 from tests.unit.adapters.web.net import reply
@@ -151,12 +151,12 @@ def test_signing_out_revokes_and_forgets(home: tuple[Home, FakeClock]) -> None:
     lab = Lab(*home)
     lab.sign_in()
     assert lab.call() == "42"
-    assert lab.sign_ins.end(lab.server) is True
+    assert lab.sign_ins.end(lab.server) == McpSignOut(had_tokens=True, revoked=True)
     assert len(lab.servers.revoked) == 2
     assert lab.facts.get(INSTALLATION_FACTS, SIGN_IN_KIND, "tracker") is None
     with pytest.raises(McpSignInNeeded):
         lab.call()
-    assert lab.sign_ins.end(lab.server) is False
+    assert lab.sign_ins.end(lab.server) == McpSignOut(had_tokens=False, revoked=False)
 
 
 def test_another_process_hears_of_a_sign_out_within_a_minute(home: tuple[Home, FakeClock]) -> None:

@@ -27,7 +27,7 @@ def test_what_nobody_sees_is_not_read() -> None:
     assert text_of_email_html(hidden) == "seen\n\nalso"
 
 
-def test_a_page_cannot_pass_for_a_quotation_and_broken_marks_end() -> None:
-    assert text_of_email_html("<p>&gt; mine</p>") == "mine"
+def test_lines_marked_as_quoted_stay_so_and_broken_marks_end() -> None:
+    assert text_of_email_html("<p>mine<br>&gt; yours</p>") == "mine\n> yours"
     assert text_of_email_html("<div><b>open<div></i>x</table>") == "open\nx"
     assert text_of_email_html('<a href="javascript:x">y</a><br><!--') == "y"

@@ -2,57 +2,20 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
-from typing import ClassVar
 
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.email.letter import LETTER, MAILBOX, Letter, MailboxPosition
-from opencrab.domain.errors import Conflict, Invalid, Unavailable
+from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.gateways.door.email_polling import PAUSES, TRIES, EmailReader, poll_mailbox
 from opencrab.gateways.door.request import parse_queued_event
 from tests.contract.example import NOW
 from tests.e2e.email_house import RULES
-from tests.email.fake import ADDRESS, GUEST, OWNER, FakeMail, Kept
+from tests.email.box import Box
+from tests.email.fake import ADDRESS, GUEST, OWNER, FakeMail
 from tests.unit.adapters.discord.speaking import FewFacts
-
-
-class Box:
-    """The fake's mailbox without sockets; `seconds` are those it was waited for."""
-
-    broken: ClassVar[frozenset[int]] = frozenset({99})
-
-    def __init__(self, mail: FakeMail) -> None:
-        self.mail = mail
-        self.uidvalidity, self.next_uid = mail.uidvalidity, mail.next_uid
-        self.has_idle = mail.has_idle
-        self.waited: list[float] = []
-
-    def uids_from(self, first: int) -> tuple[int, ...]:
-        return tuple(each.uid for each in self.mail.kept if each.uid >= first)
-
-    def uids_since(self, day: date) -> tuple[int, ...]:
-        return tuple(each.uid for each in self.mail.kept if each.day >= day)
-
-    def _kept(self, uid: int) -> Kept | None:
-        return next((each for each in self.mail.kept if each.uid == uid), None)
-
-    def fetch(self, uid: int) -> bytes | None:
-        if uid in self.broken:
-            raise Conflict(f"the server does not give mail {uid}")
-        found = self._kept(uid)
-        return None if found is None else found.content
-
-    def mark_read(self, uid: int) -> None:
-        found = self._kept(uid)
-        assert found is not None
-        found.is_read = True
-
-    def wait(self, seconds: float) -> bool:
-        self.waited.append(seconds)
-        return True
 
 
 class Reading:
@@ -186,6 +149,49 @@ def test_one_sender_has_so_many_mails_an_hour_and_others_are_not_hindered() -> N
     here.mail.says("later")
     here.read()
     assert len(here.queued) == RULES.most_per_hour + 2
+
+
+def test_what_came_over_days_is_answered_when_the_server_runs_again() -> None:
+    here = Reading()
+    for hour in range(RULES.most_per_hour + 5):
+        here.clock.advance(3_601)
+        here.mail.says(f"hour {hour}")
+    here.read()
+    assert (len(here.queued), here.unread) == (RULES.most_per_hour + 5, [])
+    for _ in range(RULES.most_per_hour + 2):
+        here.mail.says("a loop")
+    here.clock.advance(90_000)
+    # Who reads them late still sees that they came at once; one came in the hour before.
+    here.read()
+    assert len(here.unread) == 3
+
+
+def test_what_was_answered_before_a_mailbox_was_numbered_anew_counts_against_the_limit() -> None:
+    here = Reading()
+    for _ in range(RULES.most_per_hour + 1):
+        here.mail.says("a loop")
+    here.read()
+    letter = Letter(address=OWNER, alias=ADDRESS)
+    for each in here.bodies:
+        event = parse_queued_event(each).event
+        here.facts.commit(new_fact(INSTALLATION_FACTS, LETTER, event.id, letter))
+    here.mail.renumber()
+    here.renew()
+    here.read()
+    assert (len(here.queued), len(here.unread)) == (RULES.most_per_hour, 1)
+
+
+def test_a_mail_that_is_read_again_counts_once() -> None:
+    here = Reading()
+    for _ in range(RULES.most_per_hour - 1):
+        here.mail.says("not handled so far")
+    for _ in range(2):
+        here.read()
+        here.mail.renumber()
+    here.mail.says("the last one")
+    here.read()
+    here.read()
+    assert (len(set(here.queued)), here.unread) == (RULES.most_per_hour, [])
 
 
 def test_errors_are_followed_by_growing_pauses_and_a_silent_server_is_asked() -> None:

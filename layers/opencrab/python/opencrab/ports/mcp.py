@@ -117,6 +117,14 @@ class McpSignInStart:
     expires_at: datetime
 
 
+@dataclass(frozen=True)
+class McpSignOut:
+    """The end of a sign-in: whether there were tokens, and whether they were revoked, too."""
+
+    had_tokens: bool
+    revoked: bool
+
+
 class McpSignIns(McpTokens, Protocol):
     """Sign-ins of the owner at MCP servers: begun, finished and ended.
 
@@ -129,8 +137,8 @@ class McpSignIns(McpTokens, Protocol):
     def finish(self, server: McpServer, answer: str) -> McpSignInRecord:
         """Exchange what came back to the redirect URI, once. Raises Refused and McpUnavailable."""
 
-    def end(self, server: McpServer) -> bool:
-        """Forget the tokens, and return whether the authorization server revoked them."""
+    def end(self, server: McpServer) -> McpSignOut:
+        """Forget the tokens, and ask the authorization server to revoke them."""
 
     def forget(self, name: str) -> None:
         """Forget what is stored of a server of this name, whatever it was."""

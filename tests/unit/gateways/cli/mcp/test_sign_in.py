@@ -181,18 +181,20 @@ def test_a_port_that_cannot_be_is_refused(program: Program, server: Server, port
 
 
 @pytest.mark.parametrize(
-    ("language", "revoked", "told"),
+    ("language", "ended", "told"),
     [
-        ("en", True, "forgotten and revoked"),
-        ("en", False, "were not revoked there"),
-        ("ja", True, "無効になりました"),
-        ("ja", False, "相手側では無効にしていません"),
+        ("en", (True, True), "forgotten and revoked"),
+        ("en", (True, False), "were not revoked there"),
+        ("en", (False, False), "nobody was signed in at tracker"),
+        ("ja", (True, True), "無効になりました"),
+        ("ja", (True, False), "相手側では無効にしていません"),
+        ("ja", (False, False), "tracker にはサインインしていません"),
     ],
 )
 def test_signing_out_says_what_was_done(
-    program: Program, server: Server, *, language: str, revoked: bool, told: str
+    program: Program, server: Server, *, language: str, ended: tuple[bool, bool], told: str
 ) -> None:
-    server.on(f"DELETE {PLACE}", ok({"revoked": revoked}))
+    server.on(f"DELETE {PLACE}", ok(dict(zip(("had_tokens", "revoked"), ended, strict=True))))
     said = program.run("--language", language, "mcp", "logout", "tracker")
     assert told in said.out
 

@@ -48,7 +48,7 @@ class EmailLink:
     def _checks(self) -> Iterator[ChatCheck]:
         seen = ""
         try:
-            with self.mailbox.opened(CHECK_SECONDS) as opened:
+            with self.mailbox.opened(CHECK_SECONDS, CHECK_SECONDS) as opened:
                 key = "mailbox" if opened.has_idle else "mailbox_polled"
                 facts = {"folder": opened.folder, "mails": max(opened.next_uid - 1, 0)}
                 yield ChatCheck(name="mailbox", state="ok", key=key, facts=facts)
@@ -79,8 +79,8 @@ def _server_name(opened: OpenMailbox) -> str:
     """Return the name of the server in the topmost verdict of the newest mail that has one."""
     try:
         for uid in reversed(opened.uids_from(max(opened.next_uid - NEWEST, 1))[-NEWEST:]):
-            content = opened.fetch(uid)
-            name = "" if content is None else _name_in(content)
+            found = opened.fetch(uid)
+            name = "" if found is None else _name_in(found.content)
             if name:
                 return name
     except (imaplib.IMAP4.error, Conflict):

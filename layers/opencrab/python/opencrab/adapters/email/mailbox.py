@@ -5,19 +5,24 @@ Nothing is deleted or moved; a mail is marked as read when it was taken.
 
 import imaplib
 import logging
+import re
 import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from time import monotonic
+from typing import Any
 
 from opencrab.adapters.email.server import (
     SECONDS,
+    TOTAL_SECONDS,
     EmailPasswords,
     MailServer,
     mail_tls_context,
     words_of_mail_server,
 )
+from opencrab.adapters.email.time_limit import TimeLimit
+from opencrab.domain.email.incoming import FetchedEmail
 from opencrab.domain.errors import Conflict, Refused, Unavailable
 
 MOST_BYTES = 2_000_000
@@ -26,25 +31,34 @@ MOST_BYTES = 2_000_000
 _MOST_ANSWER = 4_000_000
 _IDLE = b"OCIDLE"
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_ARRIVAL = re.compile(
+    rb'INTERNALDATE "([ 0-9]?[0-9])-([A-Za-z]{3})-([0-9]{4}) '
+    rb'([0-9]{2}):([0-9]{2}):([0-9]{2}) ([+-][0-9]{2})([0-9]{2})"'
+)
 _CURE = "`opencrab admin email doctor` checks the mailbox"
 
 log = logging.getLogger(__name__)
 
 
-class _Tls(imaplib.IMAP4_SSL):
+class _Bounded(imaplib.IMAP4):
+    """A connection with bounded answers, which a time limit knows from its first byte."""
+
+    def __init__(self, limit: TimeLimit, *server: Any, **options: Any) -> None:
+        self.limit = limit
+        super().__init__(*server, **options)
+
+    def open(self, *server: Any, **options: Any) -> None:
+        super().open(*server, **options)
+        self.limit.watch(self.socket())
+
     def read(self, size: int) -> bytes:
-        return super().read(_within(size))
+        if size > _MOST_ANSWER:
+            raise imaplib.IMAP4.abort(f"an answer of {size} bytes")
+        return super().read(size)
 
 
-class _Plain(imaplib.IMAP4):
-    def read(self, size: int) -> bytes:
-        return super().read(_within(size))
-
-
-def _within(size: int) -> int:
-    if size > _MOST_ANSWER:
-        raise imaplib.IMAP4.abort(f"an answer of {size} bytes")
-    return size
+class _Tls(_Bounded, imaplib.IMAP4_SSL):
+    pass
 
 
 class ImapMailbox:
@@ -73,25 +87,30 @@ class ImapMailbox:
         self._context = context
 
     @contextmanager
-    def opened(self, seconds: float = SECONDS) -> Iterator["OpenMailbox"]:
+    def opened(
+        self, seconds: float = SECONDS, total: float = TOTAL_SECONDS
+    ) -> Iterator["OpenMailbox"]:
         """Connect, sign in and select the mailbox; raises Refused and Unavailable.
 
-        `seconds` are the most that a step may take.
+        `seconds` is how long the server may be silent, `total` how long this, and then each method
+        but `wait`, may take.
         """
-        password = self._passwords.token()
+        password, limit = self._passwords.token(), TimeLimit()
         imap: imaplib.IMAP4 | None = None
         try:
-            imap = self._connected(seconds)
-            self._secure(imap)
-            self._sign_in(imap, password)
-            status, told = imap.select(f'"{self._folder}"')
-            if status != "OK":
-                words = words_of_mail_server(told[0], password)
-                raise Refused(f"there is no mailbox {self._folder!r}: {words}", cure=_CURE)
-            yield OpenMailbox(imap, self._folder)
+            with limit.within(total):
+                imap = self._connected(seconds, limit)
+                self._secure(imap)
+                self._sign_in(imap, password)
+                status, told = imap.select(f'"{self._folder}"')
+                if status != "OK":
+                    words = words_of_mail_server(told[0], password)
+                    raise Refused(f"there is no mailbox {self._folder!r}: {words}", cure=_CURE)
+                opened = OpenMailbox(imap, self._folder, limit, total)
+            yield opened
         except (imaplib.IMAP4.error, OSError, ValueError) as error:
             words = words_of_mail_server(error, password)
-            kind = type(error).__name__
+            kind = "too slow" if limit.is_over else type(error).__name__
             raise Unavailable(
                 f"IMAP server {self._server.name} failed: {kind}: {words}", cure=_CURE
             ) from None
@@ -99,12 +118,13 @@ class ImapMailbox:
             if imap is not None:
                 with suppress(OSError, imaplib.IMAP4.error):
                     imap.shutdown()
+            limit.close()
 
-    def _connected(self, seconds: float) -> imaplib.IMAP4:
-        server = self._server
-        if server.is_tls:
-            return _Tls(server.host, server.port, ssl_context=self._context(), timeout=seconds)
-        return _Plain(server.host, server.port, timeout=seconds)
+    def _connected(self, seconds: float, limit: TimeLimit) -> imaplib.IMAP4:
+        host, port = self._server.host, self._server.port
+        if self._server.is_tls:
+            return _Tls(limit, host, port, ssl_context=self._context(), timeout=seconds)
+        return _Bounded(limit, host, port, timeout=seconds)
 
     def _secure(self, imap: imaplib.IMAP4) -> None:
         server = self._server
@@ -134,10 +154,15 @@ class ImapMailbox:
 
 
 class OpenMailbox:
-    """A mailbox while a connection to it is open; all methods raise what imaplib raises."""
+    """A mailbox while a connection to it is open; all methods raise what imaplib raises.
 
-    def __init__(self, imap: imaplib.IMAP4, folder: str) -> None:
+    Each takes `total` seconds at most.
+    """
+
+    def __init__(self, imap: imaplib.IMAP4, folder: str, limit: TimeLimit, total: float) -> None:
         self._imap = imap
+        self._limit = limit
+        self._total = total
         self.folder = folder
         # Most servers tell all that they can only after the sign-in.
         self._can = b" ".join(each or b"" for each in imap.capability()[1]).upper().split()
@@ -152,22 +177,25 @@ class OpenMailbox:
 
     def uids_from(self, first: int) -> tuple[int, ...]:
         """Return the UIDs of mails from one on, in order."""
-        self._checked(self._imap.noop())
-        self._known = self._told_count() or self._known
-        return tuple(each for each in self._search(f"UID {first}:*") if each >= first)
+        with self._limit.within(self._total):
+            self._checked(self._imap.noop())
+            self._known = self._told_count() or self._known
+            return tuple(each for each in self._search(f"UID {first}:*") if each >= first)
 
     def uids_since(self, day: date) -> tuple[int, ...]:
         """Return the UIDs of mails that arrived on a day or later, in order."""
-        return self._search(f"SINCE {day.day}-{_MONTHS[day.month - 1]}-{day.year}")
+        with self._limit.within(self._total):
+            return self._search(f"SINCE {day.day}-{_MONTHS[day.month - 1]}-{day.year}")
 
-    def fetch(self, uid: int) -> bytes | None:
+    def fetch(self, uid: int) -> FetchedEmail | None:
         """Return a mail, or its beginning, without marking it; None if it is gone.
 
         Raises Conflict if the server does not give this one.
         """
         try:
-            asked = self._imap.uid("FETCH", str(uid), f"(BODY.PEEK[]<0.{MOST_BYTES}>)")
-            told = self._checked(asked)
+            with self._limit.within(self._total):
+                wanted = f"(INTERNALDATE BODY.PEEK[]<0.{MOST_BYTES}>)"
+                told = self._checked(self._imap.uid("FETCH", str(uid), wanted))
         except imaplib.IMAP4.abort:
             raise
         except imaplib.IMAP4.error as error:
@@ -177,12 +205,13 @@ class OpenMailbox:
         content = next((each for each in found if isinstance(each, bytes)), None)
         if content is None and any(isinstance(each, bytes) and b"BODY[" in each for each in told):
             raise Conflict(f"the server's answer for mail {uid} is not understood")
-        return content
+        return None if content is None else FetchedEmail(content, _arrival(told))
 
     def mark_read(self, uid: int) -> None:
         """Mark a mail as read, if the server lets us."""
         try:
-            self._checked(self._imap.uid("STORE", str(uid), "+FLAGS.SILENT", r"(\Seen)"))
+            with self._limit.within(self._total):
+                self._checked(self._imap.uid("STORE", str(uid), "+FLAGS.SILENT", r"(\Seen)"))
         except imaplib.IMAP4.abort:
             raise
         except imaplib.IMAP4.error as error:
@@ -196,6 +225,10 @@ class OpenMailbox:
         """
         if self._told_count() not in {None, self._known}:
             return True
+        with self._limit.within(seconds + self._total):
+            return self._idle(seconds)
+
+    def _idle(self, seconds: float) -> bool:
         deadline, is_told = monotonic() + seconds, False
         self._imap.send(_IDLE + b" IDLE\r\n")
         self._imap.socket().settimeout(seconds)
@@ -245,3 +278,22 @@ class OpenMailbox:
         if status != "OK":
             raise imaplib.IMAP4.error(words_of_mail_server(told[0] if told else "", ""))
         return told
+
+
+def _arrival(told: Sequence[object]) -> datetime | None:
+    """Return when a mail arrived, as its server says; never by what stands in the mail."""
+    pieces = (each[0] if isinstance(each, tuple) else each for each in told)
+    said = b" ".join(each for each in pieces if isinstance(each, bytes))
+    found = _ARRIVAL.search(said)
+    if found is None:
+        return None
+    day, month, year, hour, minute, second, hours, minutes = (
+        each.decode() for each in found.groups()
+    )
+    try:
+        ahead = timedelta(hours=int(hours), minutes=int(f"{hours[0]}{minutes}"))
+        number = _MONTHS.index(month.capitalize()) + 1
+        at = datetime(int(year), number, int(day), tzinfo=timezone(ahead))
+        return at.replace(hour=int(hour), minute=int(minute), second=int(second))
+    except ValueError:
+        return None

@@ -6,15 +6,18 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
+from typing import Any
 
 from opencrab.adapters.email.server import (
     CHECK_SECONDS,
     SECONDS,
+    TOTAL_SECONDS,
     EmailPasswords,
     MailServer,
     mail_tls_context,
     words_of_mail_server,
 )
+from opencrab.adapters.email.time_limit import TimeLimit
 from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailable
 
 PAUSE = 120.0
@@ -33,6 +36,28 @@ _ANSWERS = frozenset({2, 4, 5})
 """The first digits by which a server says whether it took a mail."""
 
 
+class _Smtp(smtplib.SMTP):
+    """A connection that a time limit knows from its server's first word."""
+
+    def __init__(self, limit: TimeLimit, *server: Any, **options: Any) -> None:
+        self.limit = limit
+        super().__init__(*server, **options)
+
+    def getreply(self) -> tuple[int, bytes]:
+        if self.sock is not None:
+            self.limit.watch(self.sock)
+        answer = super().getreply()
+        if self.limit.is_over:
+            # What had come by then is half a line, whatever it looks like.
+            self.close()
+            raise smtplib.SMTPServerDisconnected("too slow")
+        return answer
+
+
+class _SmtpTls(_Smtp, smtplib.SMTP_SSL):
+    pass
+
+
 class SmtpPost:
     """A server that sends mails for a mailbox; each is sent over a connection of its own."""
 
@@ -42,18 +67,21 @@ class SmtpPost:
         user: str,
         passwords: EmailPasswords,
         context: Callable[[], ssl.SSLContext] = mail_tls_context,
+        *,
         time: Callable[[], float] = monotonic,
+        total: float = TOTAL_SECONDS,
     ) -> None:
         self._server = server
         self._user = user
         self._passwords = passwords
         self._context = context
         self._time = time
+        self._total = total
         self._silent_until = 0.0
 
     def check(self) -> str:
         """Connect and sign in, and send nothing; returns host and port."""
-        with self._opened(CHECK_SECONDS):
+        with self._opened(CHECK_SECONDS, CHECK_SECONDS):
             return self._server.name
 
     def send(self, sender: str, recipient: str, content: bytes) -> None:
@@ -64,7 +92,7 @@ class SmtpPost:
         """
         began, is_silent = self._begin(), False
         try:
-            with self._opened(STEP_SECONDS) as (smtp, password):
+            with self._opened(STEP_SECONDS, self._total) as (smtp, password):
                 self._send(smtp, password, sender, recipient, content)
         except NeverSent as error:
             is_silent = self._time() - began >= _SLOW
@@ -116,16 +144,18 @@ class SmtpPost:
         self._step(answer, password)
 
     @contextmanager
-    def _opened(self, seconds: float) -> Iterator[tuple[smtplib.SMTP, str]]:
-        password = self._passwords.token()
+    def _opened(self, seconds: float, total: float) -> Iterator[tuple[smtplib.SMTP, str]]:
+        """Connect and sign in; what is done with the connection is within the same time."""
+        password, limit = self._passwords.token(), TimeLimit()
         smtp: smtplib.SMTP | None = None
         try:
-            smtp = self._connected(seconds)
-            self._secure(smtp)
-            self._sign_in(smtp, password)
-            yield smtp, password
-            with suppress(smtplib.SMTPException, OSError):
-                smtp.quit()
+            with limit.within(total):
+                smtp = self._connected(seconds, limit)
+                self._secure(smtp)
+                self._sign_in(smtp, password)
+                yield smtp, password
+                with suppress(smtplib.SMTPException, OSError):
+                    smtp.quit()
         except smtplib.SMTPResponseException as error:
             raise self._error(error.smtp_code, error.smtp_error, password) from None
         except (smtplib.SMTPException, OSError, ValueError) as error:
@@ -135,13 +165,13 @@ class SmtpPost:
         finally:
             if smtp is not None:
                 smtp.close()
+            limit.close()
 
-    def _connected(self, seconds: float) -> smtplib.SMTP:
-        server = self._server
-        if server.is_tls:
-            context = self._context()
-            return smtplib.SMTP_SSL(server.host, server.port, _ME, timeout=seconds, context=context)
-        return smtplib.SMTP(server.host, server.port, _ME, seconds)
+    def _connected(self, seconds: float, limit: TimeLimit) -> smtplib.SMTP:
+        host, port = self._server.host, self._server.port
+        if self._server.is_tls:
+            return _SmtpTls(limit, host, port, _ME, timeout=seconds, context=self._context())
+        return _Smtp(limit, host, port, _ME, timeout=seconds)
 
     def _secure(self, smtp: smtplib.SMTP) -> None:
         server = self._server

@@ -10,10 +10,13 @@ from opencrab.domain.email.address import one_line_of_email
 from opencrab.domain.errors import Invalid
 
 SECONDS = 30.0
-"""How long one step may take: some servers scan a mail before they say yes."""
+"""How long a server may be silent: some scan a mail before they say yes."""
+
+TOTAL_SECONDS = 120.0
+"""How long a sign-in, a fetch, or all of sending a mail may take, however much a server says."""
 
 CHECK_SECONDS = 6.0
-"""The same where somebody waits: the doctor asks two servers, and is waited for 15 seconds."""
+"""Both where somebody waits: the doctor asks two servers, and is waited for 15 seconds."""
 
 PORTS = {"imaps": 993, "imap": 143, "smtps": 465, "smtp": 587}
 """The usual ports; schemes without an `s` begin encryption by STARTTLS."""

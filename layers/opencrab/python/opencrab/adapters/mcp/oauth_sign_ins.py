@@ -36,7 +36,7 @@ from opencrab.domain.mcp.sign_in import (
 )
 from opencrab.domain.value import value_with_surrogates_joined
 from opencrab.ports.clock import Clock
-from opencrab.ports.mcp import McpSignInNeeded, McpSignInStart, McpUnavailable
+from opencrab.ports.mcp import McpSignInNeeded, McpSignInStart, McpSignOut, McpUnavailable
 
 ATTEMPT = timedelta(minutes=10)
 """Time in which the owner agrees."""
@@ -196,12 +196,13 @@ class OAuthSignIns:
         self._kept.pop(server.name, None)
         return signed_in
 
-    def end(self, server: McpServer) -> bool:
-        _, grant = self._stored.record(server)
+    def end(self, server: McpServer) -> McpSignOut:
+        record, grant = self._stored.record(server)
         self.forget(server.name)
-        if grant is None:
-            return False
-        return revoke_mcp_grant(self._requests(server), grant, monotonic() + REFRESH_SECONDS)
+        revoked = grant is not None and revoke_mcp_grant(
+            self._requests(server), grant, monotonic() + REFRESH_SECONDS
+        )
+        return McpSignOut(had_tokens=bool(record.sealed), revoked=revoked)
 
     def forget(self, name: str) -> None:
         self._stored.forget(name)

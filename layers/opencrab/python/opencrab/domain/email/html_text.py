@@ -99,8 +99,8 @@ class _Page(HTMLParser):
     def _end_line(self, *, always: bool = False) -> None:
         line = "".join(self._words).replace("\xa0", " ").strip()
         if line or (always and not self._unseen):
-            # A line of the page's own that begins like a quotation is none.
-            self._lines.append(f"{self._mark}{line.lstrip('>').lstrip() or line}".rstrip())
+            # What begins like a quotation is one, as in plain text: some programs quote so in HTML.
+            self._lines.append(f"{self._mark}{line}".rstrip())
         self._words.clear()
 
     def _end_link(self) -> None:

@@ -3,6 +3,7 @@
 import binascii
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from email import errors, message_from_bytes
 from email.message import Message
 from typing import Any, NamedTuple, cast
@@ -41,6 +42,13 @@ _TROUBLES = (
     errors.MessageError,
 )
 """What the standard library raises for malformed mails, beside its defects."""
+
+
+class FetchedEmail(NamedTuple):
+    """A mail as it lies in a mailbox; `arrived` is None if its server does not tell."""
+
+    content: bytes
+    arrived: datetime | None = None
 
 
 class IncomingEmail(NamedTuple):

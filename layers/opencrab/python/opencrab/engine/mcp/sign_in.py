@@ -7,7 +7,7 @@ from opencrab.domain.mcp.server import McpServer
 from opencrab.domain.mcp.sign_in import McpSignInRecord
 from opencrab.engine.mcp.trust import configured_mcp_server
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.mcp import McpSignIns, McpSignInStart
+from opencrab.ports.mcp import McpSignIns, McpSignInStart, McpSignOut
 
 
 def start_mcp_sign_in(runtime: Runtime, name: str, redirect_uri: str) -> McpSignInStart:
@@ -25,8 +25,8 @@ def finish_mcp_sign_in(runtime: Runtime, name: str, answer: str) -> McpSignInRec
     return sign_ins.finish(server, answer)
 
 
-def end_mcp_sign_in(runtime: Runtime, name: str) -> bool:
-    """Forget a server's tokens; returns whether they were revoked, too. Raises NotFound."""
+def end_mcp_sign_in(runtime: Runtime, name: str) -> McpSignOut:
+    """Forget a server's tokens, and revoke them where that is offered. Raises NotFound."""
     server, sign_ins = _sign_ins(runtime, name)
     return sign_ins.end(server)
 

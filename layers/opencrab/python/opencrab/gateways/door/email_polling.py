@@ -14,6 +14,7 @@ from typing import Protocol
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.email.address import EMAIL
 from opencrab.domain.email.incoming import (
+    FetchedEmail,
     IncomingEmail,
     UnreadableEmail,
     parse_incoming_email,
@@ -70,7 +71,7 @@ class OpenedMailbox(Protocol):
 
     def uids_from(self, first: int) -> tuple[int, ...]: ...
     def uids_since(self, day: date) -> tuple[int, ...]: ...
-    def fetch(self, uid: int) -> bytes | None: ...
+    def fetch(self, uid: int) -> FetchedEmail | None: ...
     def mark_read(self, uid: int) -> None: ...
     def wait(self, seconds: float) -> bool: ...
 
@@ -94,7 +95,7 @@ class EmailReader:
         self._facts = facts
         self._clock = clock
         self._send = send
-        self._heard: dict[str, list[float]] = {}
+        self._heard: dict[str, dict[str, float]] = {}
         self._refused: dict[tuple[int, int], int] = {}
 
     def read_new_mails(self, mailbox: OpenedMailbox, stopping: Callable[[], bool]) -> None:
@@ -146,16 +147,16 @@ class EmailReader:
 
     def _take(self, mailbox: OpenedMailbox, uid: int, *, again: bool) -> bool:
         """Queue a mail, if it is to be answered, and return whether it was."""
-        content = self._fetched(mailbox, uid)
-        if content is None:
+        fetched = self._fetched(mailbox, uid)
+        if fetched is None:
             return False
-        silence = self._queue(content, again=again)
+        silence = self._queue(fetched, again=again)
         if silence is not None:
             level = logging.WARNING if silence in _TOLD else logging.INFO
             log.log(level, "mail left unanswered: uid=%s, reason=%s", uid, silence)
         return silence is None
 
-    def _fetched(self, mailbox: OpenedMailbox, uid: int) -> bytes | None:
+    def _fetched(self, mailbox: OpenedMailbox, uid: int) -> FetchedEmail | None:
         """Return a mail; one that the server does not give, TRIES times, is left for good.
 
         Raises Unavailable before that.
@@ -170,15 +171,17 @@ class EmailReader:
             log.warning("mail left alone: %s", error.message)
             return None
 
-    def _queue(self, content: bytes, *, again: bool) -> EmailSilence | None:
+    def _queue(self, fetched: FetchedEmail, *, again: bool) -> EmailSilence | None:
         """Queue a mail, else return why not; one that can never be queued holds up no other."""
-        judged = self._judge(content)
+        judged = self._judge(fetched.content)
         if isinstance(judged, EmailSilence):
             return judged
         email, accepted = judged
+        arrived = (fetched.arrived or self._clock.now()).timestamp()
         if again and self._facts.get(INSTALLATION_FACTS, LETTER, accepted.id) is not None:
+            self._heard.setdefault(accepted.person, {})[accepted.id] = arrived
             return None
-        if not self._is_within_limit(accepted.person):
+        if not self._is_within_limit(accepted, arrived):
             return EmailSilence.LIMIT
         try:
             event = ReceivedEvent(
@@ -194,7 +197,7 @@ class EmailReader:
         except (OpenCrabError, ValueError, RecursionError) as error:
             log.warning("mail cannot be queued: error=%s", type(error).__name__)
             return EmailSilence.UNREADABLE
-        self._heard[accepted.person].append(self._clock.now().timestamp())
+        self._heard[accepted.person][accepted.id] = arrived
         return None
 
     def _judge(self, content: bytes) -> tuple[IncomingEmail, AcceptedEmail] | EmailSilence:
@@ -208,13 +211,18 @@ class EmailReader:
             return EmailSilence.UNREADABLE
         return accepted if isinstance(accepted, EmailSilence) else (email, accepted)
 
-    def _is_within_limit(self, person: str) -> bool:
-        """Check a sender's mails: too many within an hour are programs that answer each other."""
-        now = self._clock.now().timestamp()
-        self._heard[person] = [each for each in self._heard.get(person, ()) if now - each < _HOUR]
+    def _is_within_limit(self, accepted: AcceptedEmail, arrived: float) -> bool:
+        """Check a sender's mails: too many within an hour are programs that answer each other.
+
+        When they arrived counts, not when they are read: what came over days, while no server of
+        ours ran, is no loop.
+        """
+        heard = self._heard.get(accepted.person, {})
+        lately = {id_: at for id_, at in heard.items() if abs(arrived - at) < _HOUR}
+        self._heard[accepted.person] = lately
         if len(self._heard) > SENDERS:
             self._heard.pop(next(iter(self._heard)))
-        return len(self._heard[person]) < self._rules.most_per_hour
+        return accepted.id in lately or len(lately) < self._rules.most_per_hour
 
 
 def encode_accepted_email(email: IncomingEmail, accepted: AcceptedEmail) -> str:

@@ -104,8 +104,12 @@ class McpSignInPut(Value, defer_build=False):
 
 
 class McpSignOutView(Value):
-    """The end of a sign-in: `revoked` is true if the authorization server forgot it, too."""
+    """The end of a sign-in: `revoked` is true if the authorization server forgot it, too.
 
+    Without `had_tokens` there was no sign-in to end.
+    """
+
+    had_tokens: bool
     revoked: bool
 
 
@@ -226,7 +230,8 @@ def finish_sign_in_at_mcp_server(
 @router.delete("/{server}/sign-in", operation_id="end_mcp_sign_in")
 def end_sign_in_at_mcp_server(api: Api, _caller: Owner, server: Server) -> McpSignOutView:
     """Sign out of a server: forget its tokens, and revoke them where that is offered."""
-    return McpSignOutView(revoked=end_mcp_sign_in(api.runtime, server))
+    ended = end_mcp_sign_in(api.runtime, server)
+    return McpSignOutView(had_tokens=ended.had_tokens, revoked=ended.revoked)
 
 
 @router.get("/{server}/tools", operation_id="list_mcp_tools")
