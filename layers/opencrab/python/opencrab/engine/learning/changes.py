@@ -26,10 +26,10 @@ from opencrab.domain.learning.skill_trials import index_learned_skill
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill
 from opencrab.engine.learning.experience_changes import Beside
 from opencrab.engine.memory.records import stored_memory_state_of_agent
+from opencrab.engine.retry import retry_after_changes
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import paginate
-from opencrab.ports.retry import retry_after_changes
 
 log = logging.getLogger(__name__)
 

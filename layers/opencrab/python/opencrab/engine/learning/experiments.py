@@ -46,10 +46,10 @@ from opencrab.engine.learning.changes import (
 from opencrab.engine.learning.experience_changes import has_learned_experience
 from opencrab.engine.memory.records import stored_memory_state_of_agent
 from opencrab.engine.models.router import models_to_try
+from opencrab.engine.retry import retry_after_changes
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_current_learning_data
 from opencrab.ports.paging import all_pages
-from opencrab.ports.retry import retry_after_changes
 
 EVERY_MODEL = LearnedSubject(kind=AdjustmentKind.MODELS, name="all")
 """The choice of models for every type of task: the trying of models that nobody asked for."""

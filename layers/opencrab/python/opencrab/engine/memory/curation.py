@@ -37,8 +37,8 @@ from opencrab.domain.memory.write_policy import (
 from opencrab.domain.value import Identifier, Unit, Value
 from opencrab.engine.memory import records
 from opencrab.engine.memory.reading import session_in_agent_memory
+from opencrab.engine.retry import retry_after_changes
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.retry import retry_after_changes
 
 OWNERS_WORD = 0.9
 """The default confidence of what an owner says."""

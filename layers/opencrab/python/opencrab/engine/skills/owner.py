@@ -38,8 +38,8 @@ from opencrab.domain.skills.skill import (
     SourceType,
     StandardSkill,
 )
+from opencrab.engine.retry import retry_after_changes
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.retry import retry_after_changes
 from opencrab.ports.skills import load_skill_holdouts
 
 log = logging.getLogger(__name__)

@@ -55,12 +55,12 @@ from opencrab.engine.learning.nightly.skills import (
 from opencrab.engine.learning.report.report import PeriodSummary, report_period, write_report
 from opencrab.engine.learning.snapshot import NightlyContext
 from opencrab.engine.models.preferences import current_model_preferences
+from opencrab.engine.retry import retry_after_changes
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Pace
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
 from opencrab.ports.learning import text_times_of_skills
-from opencrab.ports.retry import retry_after_changes
 from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 log = logging.getLogger(__name__)

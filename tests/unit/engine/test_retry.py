@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.errors import Changed
-from opencrab.ports.retry import retry_after_changes
+from opencrab.engine.retry import retry_after_changes
 
 
 @pytest.mark.parametrize(("changes", "is_done"), [(0, True), (2, True), (3, False)])
