@@ -9,7 +9,7 @@ from typing import Any
 
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.value import Language
-from opencrab.gateways.aws import functions
+from opencrab.gateways.aws import lambda_log
 from opencrab.gateways.rest.agents.models import CallMetrics
 from tests.architecture.source import modules
 from tests.docs.reference.cloudformation import resources
@@ -78,8 +78,8 @@ def watched() -> set[str]:
 
 def log_keys() -> list[str]:
     """The keys that a line of a function's log may have."""
-    formatter = functions._Formatter("opencrab-main", quoting=False)
-    formatter.append_keys(**dict.fromkeys(functions._IDS, "-"))
+    formatter = lambda_log._Formatter("opencrab-main", quoting=False)
+    formatter.append_keys(**dict.fromkeys(lambda_log._IDS, "-"))
     error = (LookupError, LookupError(), None)
     record = logging.LogRecord("opencrab", logging.ERROR, __file__, 1, "no", None, error)
     # Powertools adds it only where AWS X-Ray has given the invocation a trace.
