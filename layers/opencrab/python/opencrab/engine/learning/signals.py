@@ -304,7 +304,7 @@ class _Answered:
     @classmethod
     def of(cls, work: TurnWork) -> "_Answered":
         """Compare a person's message with the answer before it; empty for other triggers."""
-        trigger = _trigger(work)
+        trigger = work.trigger
         if work.turn.trigger is not Trigger.MESSAGE or trigger is None or trigger.from_agent:
             return cls()
         before, turn_id = _before(work, trigger)
@@ -331,12 +331,8 @@ def _before(work: TurnWork, trigger: Line) -> tuple[Line | None, str]:
     return earlier, "" if earlier is None else answered.get(earlier.sequence, "")
 
 
-def _trigger(work: TurnWork) -> Line | None:
-    return next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
-
-
 def _trigger_text(work: TurnWork) -> str:
-    trigger = _trigger(work)
+    trigger = work.trigger
     return "" if trigger is None else trigger.text
 
 
