@@ -70,9 +70,9 @@ those of [ADR 0039](adr/0039-durable-where-somebody-relies-on-it.md), which says
 
 Through REST come the server's event loop, changes of thread, the feed, the index, and a new
 connection for each model call, since the server of llama.cpp closes them unannounced. A session of
-10,000 messages has 96 lines of history in its prompt, one of 10 has 10: that is the growth, some
-30 µs a line. A third of it is reading and checking the line, a third rendering it and estimating
-its tokens, a third writing it into two requests.
+10,000 messages has 96 lines of history in its prompt, one of 10 has 10: that is the growth. What an
+earlier turn parsed and rendered of them serves the next, for some 1,000 lines of all sessions. The
+rest is reading them from the file, choosing the window, and writing it into two requests.
 
 ### What a turn writes
 
