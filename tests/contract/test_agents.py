@@ -45,6 +45,13 @@ def test_eight_creations_at_once_make_one_agent(home: Home) -> None:
     eventually(lambda: len(home.agents.page(after=None, limit=10)), 1)
 
 
+def test_the_names_of_agents_are_read_together_without_those_that_do_not_exist(home: Home) -> None:
+    home.agents.create(profile(name="花"))
+    home.agents.create(profile("ken", name="Ken"))
+    assert home.agents.names(["ken", "nobody", "hana"]) == {"hana": "花", "ken": "Ken"}
+    assert home.agents.names(()) == {}
+
+
 def test_an_unknown_agent_is_not_found(home: Home) -> None:
     with pytest.raises(NotFound, match="nobody"):
         home.agents.get("nobody")

@@ -1,5 +1,6 @@
 """Where agents are kept."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from opencrab.domain.agents.agent import Agent, Identity, Profile
@@ -17,6 +18,9 @@ class Agents(Protocol):
 
     def get(self, agent_id: str) -> Profile:
         """Load an agent with soul, identity and state in one read; raises NotFound."""
+
+    def names(self, agent_ids: Iterable[str]) -> dict[str, str]:
+        """Return the names of those of these agents that exist, by id, in one read."""
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
         """Return agents in order of their ids, after the given one; without their state."""

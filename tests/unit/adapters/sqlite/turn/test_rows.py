@@ -1,4 +1,4 @@
-"""Rows of turns: what a change depends on is read with one statement."""
+"""Rows of turns: what a change depends on is read with one statement, and a line parsed once."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.sqlite.database import ItemRow, WriteBatch
-from opencrab.adapters.sqlite.turn.rows import read_sqlite_rows_with_last_line
+from opencrab.adapters.sqlite.turn.rows import (
+    ParsedLines,
+    read_sqlite_rows_with_last_line,
+    read_stored_lines,
+)
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.money.budget import Price
 from opencrab.domain.turn.record import (
     ActionCall,
@@ -84,3 +89,37 @@ def test_the_index_of_due_turns_follows_a_lease_by_the_minute(
         assert opened.journal.list_overdue(later(moved - 1), 10) == ()
         (found,) = opened.journal.list_overdue(later(moved), 10)
         assert found.lease_until == later(moved)
+
+
+def _bodies(*lines: Line) -> list[str]:
+    return [line.without_defaults() for line in lines]
+
+
+def test_what_is_stored_as_before_is_the_same_line() -> None:
+    parsed = ParsedLines()
+    before = parsed.read(_bodies(line(sequence=1), line(sequence=2)))
+    after = parsed.read(_bodies(line(sequence=2), line(sequence=3), line(sequence=1)))
+    assert after == (line(sequence=2), line(sequence=3), line(sequence=1))
+    assert (after[0] is before[1], after[2] is before[0]) == (True, True)
+
+
+def test_an_erased_line_is_read_as_it_is_stored_now() -> None:
+    parsed = ParsedLines()
+    parsed.read(_bodies(line("秘密", sequence=1)))
+    assert parsed.read(_bodies(line("", sequence=1))) == (line("", sequence=1),)
+
+
+def test_long_lines_and_more_than_a_thousand_are_parsed_again() -> None:
+    parsed = ParsedLines()
+    (long,) = parsed.read(_bodies(line("海" * 3_000, sequence=1)))
+    assert parsed.read(_bodies(line("海" * 3_000, sequence=1)))[0] is not long
+    (first,) = parsed.read(_bodies(line(sequence=1)))
+    parsed.read(_bodies(*(line(sequence=number) for number in range(2, 1_100))))
+    (again,) = parsed.read(_bodies(line(sequence=1)))
+    assert again == first
+    assert again is not first
+
+
+def test_lines_read_in_one_go_are_equal() -> None:
+    lines = (line(sequence=1), line("浜", sequence=2))
+    assert read_stored_lines(_bodies(*lines)) == lines

@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent_state import AgentState
-from opencrab.domain.conversation.message import Audience, LineKind, Sender
+from opencrab.domain.conversation.message import Audience, Line, LineKind, Sender
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.memory import CoreMemory
@@ -15,6 +15,7 @@ from opencrab.domain.memory.summary import COMPACTION, CompactionState, SummaryT
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
+from opencrab.engine.turn.prompt.history import render_prompt_history
 from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.prompt.system_text import CORE_BYTES, prompt_core_memories
 from opencrab.engine.turn.work import TurnWork
@@ -28,6 +29,18 @@ GUEST: dict[str, Any] = {
     "sender": Sender(id="guest", name="Guest"),
     "principal_id": "guest",
 }
+SPOKEN = Line(
+    session_id="s1",
+    sequence=7,
+    group="g1",
+    kind=LineKind.SPEECH,
+    speaker_id="mika",
+    speaker_name="Mika",
+    from_agent=True,
+    authority=Authority.OWNER,
+    text="海は青い",
+    at=NOW,
+)
 READ: dict[str, Any] = {"kind": LineKind.ACTION, "audience": Audience.SELF}
 
 
@@ -205,3 +218,34 @@ def test_core_memories_keep_within_their_share(language: Language, tokens: int, 
     assert len(text.encode()) <= size + 100
     assert (text == "") is (tokens == 0)
     assert prompt_core_memories(memories, language, tokens) == text
+
+
+def _message(line: Line, agent_id: str) -> ChatMessage:
+    (group,) = render_prompt_history((line,), agent_id, Language.JA)
+    (message,) = group.messages
+    assert isinstance(message, ChatMessage)
+    return message
+
+
+def test_a_line_is_rendered_once_for_an_agent() -> None:
+    (first,) = render_prompt_history((SPOKEN,), "mika", Language.JA)
+    (second,) = render_prompt_history((SPOKEN,), "mika", Language.JA)
+    assert second is first
+
+
+def test_another_agent_sees_it_as_said_by_somebody_else() -> None:
+    assert [_message(SPOKEN, each).role for each in ("mika", "ken")] == ["assistant", "user"]
+
+
+def test_a_changed_line_is_rendered_anew_and_one_without_words_shows_nothing() -> None:
+    changed = SPOKEN.replaced(text="海は広い")
+    assert [_message(each, "mika").text for each in (SPOKEN, changed)] == ["海は青い", "海は広い"]
+    musing = SPOKEN.replaced(kind=LineKind.INNER_VOICE)
+    assert [render_prompt_history((musing,), "mika", Language.JA) for _ in range(2)] == [(), ()]
+
+
+def test_thousands_of_lines_are_rendered_right() -> None:
+    lines = tuple(SPOKEN.replaced(sequence=number) for number in range(1, 2_500))
+    for _ in range(2):
+        groups = render_prompt_history(lines, "mika", Language.JA)
+        assert [group.place for group in groups] == [line.sequence for line in lines]

@@ -12,7 +12,8 @@ from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import ActionCall, CallResult, CallState, ModelAnswer
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.request import build_turn_prompt_request, render_prompt_history
+from opencrab.engine.turn.prompt.history import render_prompt_history
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.prompt.system_text import system_prompt_text, volatile_prompt_text
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest

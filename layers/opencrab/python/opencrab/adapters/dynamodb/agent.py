@@ -1,5 +1,6 @@
 """Agents in the table: agent, soul, identity and mind as items of one partition."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -63,6 +64,14 @@ class DynamoAgents:
         if profile is None:
             raise NotFound(f"there is no agent {agent_id!r}", cure="list them with GET /api/agents")
         return profile
+
+    def names(self, agent_ids: Iterable[str]) -> dict[str, str]:
+        places = {(f"AGENT#{each}", IDENTITY): each for each in agent_ids}
+        found = self._table.get_many(tuple(places))
+        bodies = (
+            (places[place], SCHEMA.decode_item(item)["body"]) for place, item in found.items()
+        )
+        return {agent_id: Identity.from_stored(body).name for agent_id, body in bodies}
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
         partitions = page_of_dynamodb_items(self._table, LIST, f"AGENT#{after or ''}", limit)

@@ -142,6 +142,9 @@ class LocalFiles:
     def has_files(self, agent_id: str, prefix: str) -> bool:
         prefix = workspace_folder_path(prefix)
         with suppress(Invalid), translate_disk_errors(self._root):
+            # Each turn asks, and most agents have no such folder.
+            if not os.path.lexists(self._workspace(agent_id) / prefix):
+                return False
             with self._lock:
                 place, exists = self._locate(agent_id, prefix, folder=True)
             return exists and any(self._paths(place))

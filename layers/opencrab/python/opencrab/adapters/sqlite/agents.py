@@ -1,6 +1,6 @@
 """Agents and sessions on SQLite."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, ItemRow, Place, WriteBatch
@@ -54,6 +54,12 @@ class SqliteAgents:
             raise NotFound(f"there is no agent {agent_id!r}", cure="list them with GET /api/agents")
         mind = Document.from_stored(parts[MIND_KEY]).read(AgentState) if MIND_KEY in parts else None
         return Profile.read(parts[_AGENT], parts[_SOUL], parts[_IDENTITY], mind)
+
+    def names(self, agent_ids: Iterable[str]) -> dict[str, str]:
+        places = {(f"AGENT#{each}", _IDENTITY): each for each in agent_ids}
+        with self._database.read_transaction() as items:
+            found = items.get_many(tuple(places))
+        return {places[place]: Identity.from_stored(body).name for place, body in found.items()}
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
         with self._database.read_transaction() as items:

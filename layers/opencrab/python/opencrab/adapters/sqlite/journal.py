@@ -6,8 +6,6 @@ writer holds its lock from before the first read, so nobody writes in between (A
 
 from datetime import datetime, timedelta
 
-from pydantic import ConfigDict, TypeAdapter
-
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite.agents import (
     active_session_of_sqlite_rows,
@@ -32,11 +30,13 @@ from opencrab.adapters.sqlite.queue import (
 )
 from opencrab.adapters.sqlite.turn.rows import (
     RETENTION,
+    ParsedLines,
     add_lines_to_sqlite_batch,
     add_turn_to_sqlite_batch,
     may_sqlite_change_be_lost,
     put_sqlite_turn,
     read_sqlite_rows_with_last_line,
+    read_stored_lines,
     records_of_sqlite_rows,
     sqlite_call_counts,
     sqlite_change_keys,
@@ -54,7 +54,6 @@ from opencrab.domain.turn.record import (
     key_of_turn_record,
 )
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
-from opencrab.domain.value import read_stored_json
 from opencrab.ports.clock import Clock
 from opencrab.ports.turn.journal import (
     AdmittedMessage,
@@ -75,7 +74,6 @@ __all__ = [
 ]
 
 INSTRUCTION_LIFE = timedelta(days=35)
-_LINES = TypeAdapter(tuple[Line, ...], config=ConfigDict(defer_build=True))
 
 
 class SqliteJournal:
@@ -87,6 +85,7 @@ class SqliteJournal:
         self._database = database
         self._clock = clock
         self._taken = taken
+        self._newest = ParsedLines()
 
     def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         message = (f"MESSAGE#{admission.message_id}", "M")
@@ -286,8 +285,9 @@ class SqliteJournal:
                 limit=limit,
                 newest_first=newest_first,
             )
-        # All at once: a turn reads up to a hundred.
-        return read_stored_json(_LINES, f"[{','.join(body for _, body in rows)}]")
+        bodies = [body for _, body in rows]
+        # Turns read the newest ones again and again, a whole session is read seldom.
+        return self._newest.read(bodies) if newest_first else read_stored_lines(bodies)
 
     def list_overdue(
         self, now: datetime, limit: int, *, queued_before: datetime | None = None

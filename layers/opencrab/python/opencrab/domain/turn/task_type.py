@@ -6,6 +6,7 @@ and simple choices the fastest, all other work the standard one.
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.turn import Trigger
@@ -71,10 +72,16 @@ def turn_think_context(text: str, trigger: Trigger, *, acting: bool = False) -> 
 
     Heartbeats, events, summaries and embeddings are routine.
     """
-    words = text[:_READ]
-    complexity = _complexity(words)
+    task_type, complexity = _classify(text[:_READ])
     if trigger in _ROUTINE:
-        return ThinkContext(task_type=TaskType.ROUTINE, complexity=complexity, acting=acting)
+        task_type = TaskType.ROUTINE
+    return ThinkContext(task_type=task_type, complexity=complexity, acting=acting)
+
+
+@lru_cache(maxsize=32)
+def _classify(words: str) -> tuple[TaskType, float]:
+    """Return a text's type of work and its complexity; all calls of a turn ask for the same."""
+    complexity = _complexity(words)
     kinds = (kind for kind, pattern in _KINDS if re.search(pattern, words, re.IGNORECASE))
     found = next(kinds, None)
     if found is TaskType.DECISION and complexity > _PLAIN_CHOICE:
@@ -82,9 +89,7 @@ def turn_think_context(text: str, trigger: Trigger, *, acting: bool = False) -> 
     if found is TaskType.REASONING and TaskType.CREATIVE in kinds:
         # A story about a dilemma, a song about a plan.
         found = TaskType.CREATIVE
-    return ThinkContext(
-        task_type=found or TaskType.CONVERSATION, complexity=complexity, acting=acting
-    )
+    return found or TaskType.CONVERSATION, complexity
 
 
 _PLAIN_CHOICE = 0.3

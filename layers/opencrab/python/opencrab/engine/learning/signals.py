@@ -219,7 +219,7 @@ def _useful(work: TurnWork, speech: str, found: frozenset[str]) -> tuple[str, ..
     """
     if not found:
         return ()
-    trigger = _trigger(work)
+    trigger = work.trigger
     known = content_terms_of_text(trigger.text if trigger else "")
     useful: list[str] = []
     steps = work.transcript.steps
@@ -287,7 +287,7 @@ def _goal(work: TurnWork, facts: Iterable[Document]) -> Goal | None:
 
 def _said_of_answer(work: TurnWork) -> dict[str, str]:
     """Return the turn that answered a person before, by what the new message says of it."""
-    trigger = _trigger(work)
+    trigger = work.trigger
     if work.turn.trigger is not Trigger.MESSAGE or trigger is None or trigger.from_agent:
         return {}
     before, turn_id = _before(work, trigger)

@@ -205,30 +205,25 @@ def count_skill_use(facts: Documents, agent_id: str, names: Iterable[str], now: 
 
 def _score(heard: frozenset[str], folded: str, descriptions: Iterable[str], pattern: str) -> int:
     """Return three for every situation that is named plus one for every common word."""
-    situations, words = _sought(tuple(descriptions), pattern)
-    named = sum(_is_named(situation, heard, folded) for situation in situations)
+    runs, situations, words = _sought(tuple(descriptions), pattern)
+    named = sum(run in folded for run in runs) + sum(each <= heard for each in situations)
     return _PATTERN_WEIGHT * named + len(words & heard)
 
 
 @lru_cache(maxsize=512)
 def _sought(
     descriptions: tuple[str, ...], pattern: str
-) -> tuple[tuple[tuple[str, frozenset[str]], ...], frozenset[str]]:
-    """Return a skill's situations with their words, and all its words; cached."""
+) -> tuple[tuple[str, ...], tuple[frozenset[str], ...], frozenset[str]]:
+    """Return the texts of a skill's situations, the words of ASCII ones, and all its words; cached.
+
+    A message names a situation if it has its text, or all words of an ASCII one.
+    """
     alternatives = [part.strip() for part in pattern.split("|")[:_ALTERNATIVES]]
     folded = [_normalize_text(part) for part in alternatives if part]
-    situations = tuple(
-        (part, content_terms_of_text(part) if part.isascii() else _NO_WORDS) for part in folded
-    )
-    return situations, content_terms_of_text(" ".join(descriptions))
-
-
-def _is_named(situation: tuple[str, frozenset[str]], heard: frozenset[str], folded: str) -> bool:
-    """Check whether a message has all words of an ASCII situation, or the text of another."""
-    sought, words = situation
-    if sought.isascii():
-        return bool(words) and words <= heard
-    return len(sought) >= _SHORTEST_RUN and sought in folded
+    runs = (part for part in folded if not part.isascii() and len(part) >= _SHORTEST_RUN)
+    situations = (content_terms_of_text(part) for part in folded if part.isascii())
+    words = content_terms_of_text(" ".join(descriptions))
+    return tuple(runs), tuple(filter(None, situations)), words
 
 
 def _normalize_text(text: str) -> str:

@@ -185,7 +185,7 @@ def _reserve_or_release_probe(
 
 def _context(work: TurnWork) -> ThinkContext:
     """Return what the next call is about; a turn for a task acts from its first call on."""
-    trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+    trigger = work.trigger
     acting = bool(work.turn.task) or any(step.answer.calls for step in work.transcript.steps)
     return turn_think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
 

@@ -110,11 +110,13 @@ class PromptInputs:
     lines before the history. `mind` is the agent's state with the skills for its folders enabled.
     `seen_events` are the ids of the events that the prompt lists. `offered` are the schemas of its
     actions with the routing that they are for, `system` the system text by the memories in it;
-    `turn_actions` are the actions that only this turn has.
+    `turn_actions` are the actions that only this turn has. `has_files` says whether a line of the
+    history came with files.
     """
 
     shown: tuple[MessageGroup, ...] | None = None
     attached: AttachedContent | None = None
+    has_files: bool | None = None
     mind: AgentState | None = None
     skill_index: PromptText | None = None
     skills_offered: tuple[str, ...] = ()

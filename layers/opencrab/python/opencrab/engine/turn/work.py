@@ -356,14 +356,14 @@ class TurnWork:
         return (utterance,)
 
     def _message_answered_in_public(self) -> str:
-        """Return the message that the turn answers, "" outside of channels of a server.
+        """Return the message that the turn answers where many speak, "" elsewhere."""
+        trigger = None if self.session.guild_id is None else self.trigger
+        return trigger.sent_as if trigger else ""
 
-        Where many speak, the answer shows which message it is for.
-        """
-        place = self.turn.trigger_line
-        if self.session.guild_id is None or not place:
-            return ""
-        return next((line.sent_as for line in self.history if line.sequence == place), "")
+    @property
+    def trigger(self) -> Line | None:
+        """The line that the turn answers, if it may read it."""
+        return next((x for x in self.history[::-1] if x.sequence == self.turn.trigger_line), None)
 
     @property
     def has_notified_clients(self) -> bool:

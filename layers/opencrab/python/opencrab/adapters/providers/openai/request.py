@@ -9,7 +9,6 @@ from opencrab.adapters.providers.wire.history import pair_wire_calls_with_result
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
-    ActionSchema,
     CallReturn,
     ChatMessage,
     ChatRequest,
@@ -29,7 +28,17 @@ def openai_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> di
     """Build the request body, in an order that suits prompt caches."""
     body: dict[str, Any] = {"model": request.model}
     if request.actions and info.functions:
-        body["tools"] = [_tool(action) for action in request.actions]
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": action.name,
+                    "description": action.description,
+                    "parameters": action.parameters,
+                },
+            }
+            for action in request.actions
+        ]
         if request.require_action:
             body["tool_choice"] = "required"
     system = [{"role": "system", "content": request.system}] if request.system else []
@@ -53,15 +62,6 @@ def _limits(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
     if stops and info.stop:
         limits["stop"] = stops
     return limits
-
-
-def _tool(action: ActionSchema) -> dict[str, Any]:
-    function = {
-        "name": action.name,
-        "description": action.description,
-        "parameters": action.parameters,
-    }
-    return {"type": "function", "function": function}
 
 
 def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]:

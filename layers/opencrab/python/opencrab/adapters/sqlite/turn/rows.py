@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite.agents import (
@@ -40,6 +40,12 @@ USAGE, TALLY = "USAGE#", "TALLY#"
 """How the partitions of an agent's calls and of its daily counters begin."""
 
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_LINES = TypeAdapter(tuple[Line, ...], config=ConfigDict(defer_build=True))
+_REMEMBERED = 1_024
+"""The number of lines that are remembered: those that some ten turns show."""
+
+_LONGEST_REMEMBERED = 2_000
+"""The characters of a stored line that is remembered."""
 
 
 _ITEM = "SELECT pk, sk, body FROM item WHERE pk=? AND sk=? UNION ALL "
@@ -299,3 +305,29 @@ def _check(stored: Turn, change: TurnChange) -> None:
         raise Stopped(f"turn {turn.id!r} was stopped; cancellation requested by {stored.stop.by!r}")
     if change.while_paused and stored.stop != turn.stop:
         raise Stopped(f"turn {turn.id!r} is no longer paused")
+
+
+def read_stored_lines(bodies: Iterable[str]) -> tuple[Line, ...]:
+    """Return the lines with these bodies, in one go, as a turn reads up to a hundred."""
+    return read_stored_json(_LINES, f"[{','.join(bodies)}]")
+
+
+class ParsedLines:
+    """Remembers lines by their stored JSON, so that one that was changed is another one."""
+
+    def __init__(self) -> None:
+        self._lines = dict[str, Line]()
+
+    def read(self, bodies: list[str]) -> tuple[Line, ...]:
+        """Return the lines with these bodies; equal bodies give the same object for a while."""
+        known = [self._lines.get(body) for body in bodies]
+        unknown = [body for body, line in zip(bodies, known, strict=True) if line is None]
+        if not unknown:
+            return tuple(line for line in known if line is not None)
+        parsed = read_stored_lines(unknown)
+        if len(self._lines) + len(parsed) > _REMEMBERED:
+            self._lines.clear()
+        pairs = zip(unknown, parsed, strict=True)
+        self._lines.update((body, line) for body, line in pairs if len(body) <= _LONGEST_REMEMBERED)
+        fresh = iter(parsed)
+        return tuple(next(fresh) if line is None else line for line in known)

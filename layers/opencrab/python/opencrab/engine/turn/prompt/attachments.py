@@ -89,7 +89,7 @@ def _answered_lines(work: TurnWork) -> Iterator[Line]:
 
     Those are of the same person, and their turns were taken over.
     """
-    trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+    trigger = work.trigger
     if trigger is None:
         return
     yield trigger

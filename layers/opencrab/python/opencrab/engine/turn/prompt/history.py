@@ -6,18 +6,20 @@ counted, and the newest topics before the window are named.
 
 import json
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.memory.summary import COMPACTION, CompactionState, SummaryTopic
-from opencrab.domain.turn.record import CallResult
+from opencrab.domain.turn.record import ActionCall, CallResult
 from opencrab.domain.turn.transcript import TurnStep
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.system_text import (
+    prompt_guidance_text,
     prompt_note_on_omitted_history,
     prompt_title_of_summary,
 )
@@ -32,6 +34,7 @@ from opencrab.ports.models.model import (
     labelled_message,
     labelled_result,
 )
+from opencrab.ports.turn.action import one_line
 
 SPEECHES = 5
 """The number of last speeches that are kept when other lines must go."""
@@ -53,6 +56,15 @@ RECENT_PART = 4
 the rest."""
 
 _NOTE_TOKENS = 24
+PER_MESSAGE = 8
+"""The number of tokens that a provider adds around each message."""
+
+_REMEMBERED = 1_024
+_LONGEST_REMEMBERED = 2_000
+"""How many lines are remembered, and the tokens of the longest one."""
+
+_rendered = dict[tuple[int, str, Language], tuple[Line, MessageGroup | None]]()
+"""By the identity of a line, which is kept beside what was made of it."""
 
 
 def prompt_history_tokens(turn: Turn, rules: Rules) -> int | None:
@@ -126,12 +138,13 @@ def _messages(groups: Iterable[MessageGroup]) -> Shown:
 
 def _start(groups: tuple[MessageGroup, ...], counted: set[int], room: int) -> int:
     """Return the index of the first of the newest groups that fit; `counted` ones take no room."""
-    used = 0
-    for place, group in reversed(list(enumerate(groups))):
+    used, start = 0, len(groups)
+    for group in reversed(groups):
         used += 0 if group.place in counted else group.tokens
         if used > room:
-            return place + 1
-    return 0
+            break
+        start -= 1
+    return start
 
 
 def _select_pinned_groups(
@@ -261,3 +274,88 @@ def _content(record: CallResult, *, tainted: bool) -> PromptText:
     if result.success:
         told = result.data or {"done": True}
     return LABELS[tainted or result.taint](json.dumps(told, ensure_ascii=False))
+
+
+def render_prompt_history(
+    lines: tuple[Line, ...], agent_id: str, language: Language
+) -> tuple[MessageGroup, ...]:
+    """Return the history as groups that are shown whole: a call never without its result."""
+    groups = []
+    for line in lines:
+        known = _rendered.get((id(line), agent_id, language))
+        group = known[1] if known and known[0] is line else _render(line, agent_id, language)
+        if group is not None:
+            groups.append(group)
+    return tuple(groups)
+
+
+def _render(line: Line, agent_id: str, language: Language) -> MessageGroup | None:
+    """Return what is shown of a line, and remember it unless it is long."""
+    messages = _render_line(line, agent_id, language)
+    group = None
+    if messages:
+        spoken = line.kind is LineKind.SPEECH
+        group = MessageGroup(line.sequence, messages, prompt_message_tokens(messages), spoken)
+    if group is None or group.tokens <= _LONGEST_REMEMBERED:
+        if len(_rendered) >= _REMEMBERED:
+            _rendered.clear()
+        _rendered[id(line), agent_id, language] = (line, group)
+    return group
+
+
+def _render_line(line: Line, agent_id: str, language: Language) -> Shown:
+    own = line.speaker_id == agent_id
+    label = LABELS[line.taints_reader(agent_id)]
+    match line.kind:
+        case _ if line.is_erased or (own and line.audience is Audience.AGENTS):
+            return ()
+        case LineKind.SPEECH if own:
+            return (labelled_message("assistant", label(line.text)),)
+        case LineKind.SYSTEM if line.audience is Audience.AGENTS:
+            given = (line.text, line.authority, prompt_person(line.speaker_name, line.speaker_id))
+            told = prompt_guidance_text(language, *given, tainted=label(line.text).tainted)
+            return (labelled_message("user", told),)
+        case LineKind.SPEECH | LineKind.SYSTEM:
+            name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
+            speaker = name or prompt_person(line.speaker_name, line.speaker_id)
+            told = label(f"{speaker}: {line.text}")
+            return (labelled_message("user", told, name=line.speaker_id),)
+        case LineKind.ACTION if own and line.data is not None:
+            call = ActionCall.model_construct(
+                id=f"h{line.sequence}",
+                name=line.data["name"],
+                arguments=prompt_call_arguments(line),
+            )
+            result = label(str(line.data.get("result", "")))
+            return (
+                labelled_message("assistant", label(""), calls=(call,)),
+                labelled_result(call.id, call.name, result),
+            )
+        case _:
+            return ()
+
+
+@lru_cache(maxsize=512)
+def prompt_person(name: str, person_id: str) -> str:
+    """Return a speaker as `name (id)`; a name cannot contain what would make it look like another.
+
+    Whoever sends a message chooses the name, but not the id.
+    """
+    shown = one_line(name.translate(_NO_NAME_MARKS))
+    return f"{shown} ({person_id})" if shown else person_id
+
+
+_NO_NAME_MARKS = str.maketrans("", "", "()（）[]:：")
+
+
+def prompt_message_tokens(shown: Iterable[ChatMessage | CallReturn]) -> int:
+    """Estimate the tokens of messages with what a provider adds around each."""
+    total = 0
+    for message in shown:
+        if isinstance(message, CallReturn):
+            total += estimated_tokens(message.content) + PER_MESSAGE
+        else:
+            total += estimated_tokens(message.text) + PER_MESSAGE
+            for call in message.calls:
+                total += estimated_tokens(call.arguments_as_json)
+    return total

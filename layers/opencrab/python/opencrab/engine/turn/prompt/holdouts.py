@@ -17,7 +17,7 @@ def withheld_skills(work: TurnWork, fit: Iterable[str]) -> frozenset[str]:
     learned = {skill.name for skill in work.profile.mind.skills if shipped.find(skill.name) is None}
     if learned.isdisjoint(fit):
         return frozenset()
-    trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+    trigger = work.trigger
     kind = turn_think_context(trigger.text if trigger else "", work.turn.trigger).task_type
     drawn = draw_learned_skill_holdouts(
         work.profile.mind,

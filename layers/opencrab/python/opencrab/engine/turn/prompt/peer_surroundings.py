@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.conversation.message import LineKind
-from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import ActionReceipt, Goal
 from opencrab.domain.memory.peer import Peer
 from opencrab.domain.peers.talk import PEER_TALK, PeerTalk
@@ -23,16 +22,7 @@ def prompt_names_of_peers(
 ) -> dict[str, str]:
     """Return the names of the agents among these peers and sources of events, by id."""
     ids = dict.fromkeys((*(p.agent_id for p in peers), *(e.source for e in events if e.session_id)))
-    found = ((each, prompt_name_of_agent(agents, each)) for each in ids)
-    return {agent_id: name for agent_id, name in found if name is not None}
-
-
-def prompt_name_of_agent(agents: Agents, agent_id: str) -> str | None:
-    """Return the name of an agent; None if there is no agent with this id."""
-    try:
-        return agents.get(agent_id).identity.name
-    except NotFound:
-        return None
+    return agents.names(ids) if ids else {}
 
 
 def prompt_answers_of_peers(home: Home, profile: Profile, goal: Goal | None) -> tuple[str, ...]:

@@ -6,17 +6,15 @@ caches hit.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.autonomy.settings import Shares
-from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Instruction, Line
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import TooLarge
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.skills.skill import StandardSkill
-from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.value import Language
 from opencrab.engine.models.router import sampling_of_call
 from opencrab.engine.runtime import Rules
@@ -28,11 +26,14 @@ from opencrab.engine.skills.offering import (
 )
 from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
 from opencrab.engine.turn.prompt.history import (
+    PER_MESSAGE,
     earlier_prompt_history,
-    prompt_call_arguments,
     prompt_history_that_fits,
     prompt_history_tokens,
+    prompt_message_tokens,
+    prompt_person,
     prompt_reuse_seconds,
+    render_prompt_history,
     render_prompt_step,
 )
 from opencrab.engine.turn.prompt.system_text import (
@@ -53,7 +54,6 @@ from opencrab.engine.turn.prompt_cache import (
 )
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import (
-    LABELS,
     NO_TEXT,
     ActionSchema,
     CallReturn,
@@ -65,12 +65,7 @@ from opencrab.ports.models.model import (
     join_texts_for_model_call,
     labelled_message,
     labelled_request,
-    labelled_result,
 )
-from opencrab.ports.turn.action import one_line
-
-_PER_MESSAGE = 8
-"""The number of tokens that a provider adds around each message."""
 
 
 def build_turn_prompt_request(
@@ -102,7 +97,7 @@ def build_turn_prompt_request(
     if work.prompt.shown is None:
         work.prompt.shown = render_prompt_history(work.history, work.turn.agent_id, agent.language)
     shown, trigger = _with_pictures(work, info, work.prompt.shown)
-    fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
+    fixed = _fixed_tokens(schemas, system) + prompt_message_tokens((*steps, last))
     fixed += trigger.tokens if trigger else 0
     if fixed > most:
         raise TooLarge(
@@ -170,11 +165,15 @@ def _with_pictures(
     work: TurnWork, info: ModelInfo, shown: tuple[MessageGroup, ...]
 ) -> tuple[tuple[MessageGroup, ...], MessageGroup | None]:
     """Return the history and the trigger in it, with what came with its message."""
-    trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
+    place = work.turn.trigger_line
+    trigger = next((group for group in reversed(shown) if group.place == place), None)
     if trigger is None:
         return shown, None
     # Few lines have files, so that most turns look no further.
-    if work.prompt.attached is None and not any(line.has_attachments for line in work.history):
+    prompt = work.prompt
+    if prompt.has_files is None:
+        prompt.has_files = any(line.has_attachments for line in work.history)
+    if prompt.attached is None and not prompt.has_files:
         return shown, trigger
     from opencrab.engine.turn.prompt.attachments import (  # noqa: PLC0415
         prompt_trigger_with_attachments,
@@ -273,7 +272,7 @@ def _about(work: TurnWork) -> str:
     if work.session.status is SessionStatus.ENDED:
         # Only OpenCrab speaks there, such as for a discussion's outcome.
         return ""
-    trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+    trigger = work.trigger
     return trigger.text if trigger else ""
 
 
@@ -298,51 +297,6 @@ def prompt_input_token_limit(info: ModelInfo, output_tokens: int) -> int:
     return min(info.max_input_tokens, info.max_total_tokens - output_tokens)
 
 
-def render_prompt_history(
-    lines: tuple[Line, ...], agent_id: str, language: Language
-) -> tuple[MessageGroup, ...]:
-    """Return the history as groups that are shown whole: a call never without its result."""
-    groups = []
-    for line in lines:
-        messages = _render_line(line, agent_id, language)
-        if messages:
-            spoken = line.kind is LineKind.SPEECH
-            groups.append(MessageGroup(line.sequence, messages, _tokens(messages), spoken))
-    return tuple(groups)
-
-
-def _render_line(line: Line, agent_id: str, language: Language) -> Shown:
-    own = line.speaker_id == agent_id
-    label = LABELS[line.taints_reader(agent_id)]
-    match line.kind:
-        case _ if line.is_erased or (own and line.audience is Audience.AGENTS):
-            return ()
-        case LineKind.SPEECH if own:
-            return (labelled_message("assistant", label(line.text)),)
-        case LineKind.SYSTEM if line.audience is Audience.AGENTS:
-            given = (line.text, line.authority, _person(line.speaker_name, line.speaker_id))
-            told = prompt_guidance_text(language, *given, tainted=label(line.text).tainted)
-            return (labelled_message("user", told),)
-        case LineKind.SPEECH | LineKind.SYSTEM:
-            name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
-            speaker = name or _person(line.speaker_name, line.speaker_id)
-            told = label(f"{speaker}: {line.text}")
-            return (labelled_message("user", told, name=line.speaker_id),)
-        case LineKind.ACTION if own and line.data is not None:
-            call = ActionCall.model_construct(
-                id=f"h{line.sequence}",
-                name=line.data["name"],
-                arguments=prompt_call_arguments(line),
-            )
-            result = label(str(line.data.get("result", "")))
-            return (
-                labelled_message("assistant", label(""), calls=(call,)),
-                labelled_result(call.id, call.name, result),
-            )
-        case _:
-            return ()
-
-
 def _steps(work: TurnWork, guidance: dict[str, Instruction]) -> list[ChatMessage | CallReturn]:
     language = work.profile.agent.language
     shown: list[ChatMessage | CallReturn] = []
@@ -363,37 +317,14 @@ def _render_guidance(
     return [
         labelled_message(
             "user",
-            prompt_guidance_text(language, each.text, each.authority, _person(each.name, each.by)),
+            prompt_guidance_text(
+                language, each.text, each.authority, prompt_person(each.name, each.by)
+            ),
         )
         for each in given
     ]
 
 
-@lru_cache(maxsize=512)
-def _person(name: str, person_id: str) -> str:
-    """Return a speaker as `name (id)`; a name cannot contain what would make it look like another.
-
-    Whoever sends a message chooses the name, but not the id.
-    """
-    shown = one_line(name.translate(_NO_NAME_MARKS))
-    return f"{shown} ({person_id})" if shown else person_id
-
-
-_NO_NAME_MARKS = str.maketrans("", "", "()（）[]:：")
-
-
 def _fixed_tokens(schemas: tuple[ActionSchema, ...], system: str) -> int:
     text = "".join(schema.as_json for schema in schemas)
-    return estimated_tokens(text) + estimated_tokens(system) + _PER_MESSAGE
-
-
-def _tokens(shown: Iterable[ChatMessage | CallReturn]) -> int:
-    total = 0
-    for message in shown:
-        if isinstance(message, CallReturn):
-            total += estimated_tokens(message.content) + _PER_MESSAGE
-        else:
-            total += estimated_tokens(message.text) + _PER_MESSAGE
-            for call in message.calls:
-                total += estimated_tokens(call.arguments_as_json)
-    return total
+    return estimated_tokens(text) + estimated_tokens(system) + PER_MESSAGE
