@@ -18,6 +18,8 @@ class _Ended(Exception):
 
 class _Handler(StreamRequestHandler):
     mail: ClassVar[FakeMail]
+    disable_nagle_algorithm = True
+    """Else a second line waits 40 ms for the client's kernel."""
 
     def handle(self) -> None:
         try:

@@ -96,7 +96,7 @@ class Tools(Entry):
         )
         self.trusted: dict[str, Trust] = {}
         self.versions: set[str] = set()
-        self.running: str | None = None
+        self._running: dict[str | None, str | None] = {}
         self._undone: str | None = None
         self._at_claim: dict[str, tuple[dict[tuple[str, str], str], dict[str, Trust]]] = {}
         self.net = Net(lambda url: self.servers.answer(url, self.net.requests[-1]), now=0.0)
@@ -214,6 +214,15 @@ class Tools(Entry):
         return (*listed, *there)
 
     # What must hold.
+
+    @property
+    def running(self) -> str | None:
+        """The action that runs, of the turn at work: another worker may be in its midst."""
+        return self._running.get(self.world.watcher.running)
+
+    @running.setter
+    def running(self, name: str | None) -> None:
+        self._running[self.world.watcher.running] = name
 
     def impact_of(self, name: str) -> str | None:
         if not name.startswith(ACTION_PREFIX):

@@ -138,14 +138,14 @@ _PROGRAMS = (
     Guard(
         "BulkAnswered",
         f"{_DOMAIN}.intake",
-        "if precedence in _PRECEDENCE:",
-        "if precedence in _PRECEDENCE and not precedence:",
+        "if precedence:",
+        "if precedence is None:",
         "an agent answers circulars",
     ),
     Guard(
         "AutomaticAnswersAnswered",
         f"{_DOMAIN}.intake",
-        'submitted not in {"", "no"} or',
+        'not submitted <= {"", "no"} or',
         "submitted is None or",
         "two agents answer each other without end",
     ),

@@ -283,8 +283,10 @@ class Mails(Entry):
         for person in persons:
             self._ever.setdefault(person, []).append((number, at))
         self._inner(body, group=group, deduplication=deduplication)
+        # What is queued once more, after a mailbox was numbered anew, is no further mail.
+        is_new = number not in self._queued
         self._queued.add(number)
-        for person in persons:
+        for person in persons if is_new else ():
             self._lately.setdefault(person, []).append((number, at))
             taken = _count_of_hour(self._lately[person], at)
             if taken > _MOST_PER_HOUR:

@@ -141,13 +141,13 @@ def test_a_server_that_drips_bytes_is_left_when_the_whole_time_is_over(greeting:
 def test_each_step_has_its_time_and_so_has_waiting() -> None:
     with talk() as here:
         here.mail.says("x")
-        with here.mailbox.opened(60, 5) as opened:
+        with here.mailbox.opened(60, 60) as opened:
             assert opened.uids_from(40) == (40,)
             here.mail.drips = True
             opened._total = 0.3
             with pytest.raises(imaplib.IMAP4.abort):
                 opened.fetch(40)
-        with here.mailbox.opened(60, 5) as opened:
+        with here.mailbox.opened(60, 60) as opened:
             opened._total = 0.3
             with pytest.raises(imaplib.IMAP4.abort):
                 opened.wait(0.1)

@@ -111,11 +111,15 @@ def test_a_server_that_drips_bytes_has_no_mail_and_is_left(greeting: bytes) -> N
 
 def test_a_server_that_drips_after_it_has_the_mail_may_have_sent_it() -> None:
     with talk() as here:
-        here.mail.drips = True
-        here.post._total = 1.0
-        error = failed(here)
-        assert isinstance(error, Unavailable)
-        assert not isinstance(error, NeverSent)
+        here.mail.drips, here.post._time = True, lambda: 0.0
+        # On a slow machine the first times may be over before the mail is there.
+        errors = list[OpenCrabError]()
+        for here.post._total in (0.5, 2.0, 8.0, 32.0):
+            errors.append(failed(here))
+            if not isinstance(errors[-1], NeverSent):
+                break
+        assert isinstance(errors[-1], Unavailable)
+        assert not isinstance(errors[-1], NeverSent)
 
 
 @pytest.mark.parametrize("answer", [b"OK queued as 9", b"354 go on", b"25"])

@@ -54,6 +54,23 @@ def test_what_programs_send_is_never_answered(
 
 
 @pytest.mark.parametrize(
+    ("silence", "name", "values"),
+    [
+        (EmailSilence.BOUNCE, "Return-Path", ("<x@example.net>", "<>")),
+        (EmailSilence.LIST, "Precedence", ("bulk", "list")),
+        (EmailSilence.AUTOMATIC, "Precedence", ("normal", "bulk")),
+        (EmailSilence.AUTOMATIC, "Auto-Submitted", ("no", "auto-replied")),
+        (EmailSilence.AUTOMATIC, "X-Auto-Response-Suppress", ("DR", "All")),
+    ],
+)
+def test_any_header_that_names_a_program_counts(
+    silence: EmailSilence, name: str, values: tuple[str, str]
+) -> None:
+    above = "".join(f"{name}: {each}\r\n" for each in values)
+    assert judged(above.encode() + written("x")) is silence
+
+
+@pytest.mark.parametrize(
     "by",
     ["mailer-daemon@example.net", "no-reply@x.y", "noreply+1@x.y", "postmaster@x.y", "bounce@x.y"],
 )

@@ -72,8 +72,12 @@ class IncomingEmail(NamedTuple):
     is_of_calendar: bool = False
 
     def header(self, name: str) -> str:
-        """Return the topmost header of a name, in lower case without comments around; or ""."""
-        return next((value for each, value in self.headers if each == name), "").strip().lower()
+        """Return the topmost header of a name, in lower case; "" if there is none."""
+        return next(iter(self.values(name)), "")
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return all headers of a name, in lower case."""
+        return tuple(value.strip().lower() for each, value in self.headers if each == name)
 
 
 class UnreadableEmail(Exception):

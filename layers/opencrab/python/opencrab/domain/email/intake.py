@@ -122,22 +122,24 @@ def _automatic(email: IncomingEmail, rules: EmailRules) -> EmailSilence | None:
     if email.sender in rules.aliases:
         return EmailSilence.OWN
     kind = email.header("content-type")
-    is_returned = email.header("return-path") in {"<>", "< >"}
+    is_returned = not {"<>", "< >"}.isdisjoint(email.values("return-path"))
     if is_returned or kind.startswith(("multipart/report", "message/")):
         return EmailSilence.BOUNCE
     if any(_LISTS.fullmatch(name) for name, _ in email.headers):
         return EmailSilence.LIST
-    precedence = email.header("precedence")
-    if precedence in _PRECEDENCE:
-        return EmailSilence.LIST if precedence == "list" else EmailSilence.AUTOMATIC
+    precedence = _PRECEDENCE.intersection(email.values("precedence"))
+    if precedence:
+        return EmailSilence.LIST if "list" in precedence else EmailSilence.AUTOMATIC
     return EmailSilence.AUTOMATIC if _is_of_program(email) else None
 
 
 def _is_of_program(email: IncomingEmail) -> bool:
-    submitted = email.header("auto-submitted").partition(";")[0].split("(")[0].strip()
-    suppressed = re.split(r"[,\s]+", email.header("x-auto-response-suppress"))
+    submitted = {
+        each.partition(";")[0].split("(")[0].strip() for each in email.values("auto-submitted")
+    }
+    suppressed = re.split(r"[,\s]+", " ".join(email.values("x-auto-response-suppress")))
     return (
-        submitted not in {"", "no"}
+        not submitted <= {"", "no"}
         or "all" in suppressed
         or "autoreply" in suppressed
         or bool(email.header("x-autoreply") or email.header("x-autorespond"))
