@@ -315,9 +315,5 @@ def _before(work: TurnWork, trigger: Line) -> tuple[Line | None, str]:
     return earlier, "" if earlier is None else answered.get(earlier.sequence, "")
 
 
-def _trigger(work: TurnWork) -> Line | None:
-    return next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
-
-
 def _once(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))

@@ -95,6 +95,7 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
         history=history,
         next_n=turn.sequence,
         limits=runtime.rules.limits,
+        trigger=next((x for x in history[::-1] if x.sequence == turn.trigger_line), None),
         readers=read_before,
         narrowed=narrowed,
         served=None if goal is None else goal.read(Goal),

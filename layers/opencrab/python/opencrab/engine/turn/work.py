@@ -69,13 +69,14 @@ class TurnWork:
     Results of pure calls, and of keyed ones at home, are `carried`: they reach the journal with the
     next change, because a crash before it only means running them again. `next_n` numbers the next
     record; a number is used up only when its record is carried or saved. `limits` are those of the
-    last `StepState`. `retry_after_seconds` is the wait that the provider asked for when the last
-    call failed: 0 for none, None if it did not fail. `served` is the goal that the turn carries
-    out, as read or written last. `lines_saved` counts the lines that this worker wrote. A turn with
-    a `job` is a background turn. `prompt` keeps what its prompts need. `clearance` is what it may
-    read, computed once: whatever puts something stored into a prompt or an answer asks it.
-    `readers` is the label of what the turn has read so far; the turn is `narrowed` if some who hear
-    it now may not know that. `looked_ms` is when a stop or freeze was last looked for.
+    last `StepState`. `trigger` is the line of the history that the turn answers.
+    `retry_after_seconds` is the wait that the provider asked for when the last call failed: 0 for
+    none, None if it did not fail. `served` is the goal that the turn carries out, as read or
+    written last. `lines_saved` counts the lines that this worker wrote. A turn with a `job` is a
+    background turn. `prompt` keeps what its prompts need. `clearance` is what it may read, computed
+    once: whatever puts something stored into a prompt or an answer asks it. `readers` is the label
+    of what the turn has read so far; the turn is `narrowed` if some who hear it now may not know
+    that. `looked_ms` is when a stop or freeze was last looked for.
     """
 
     runtime: Runtime
@@ -90,6 +91,7 @@ class TurnWork:
     carried_lines: list[Line] = field(default_factory=list)
     retry_after_seconds: float | None = None
     limits: Limits = field(default_factory=Limits)
+    trigger: Line | None = None
     served: Goal | None = None
     lines_saved: int = 0
     job: "QuestionJob | None" = None
@@ -359,11 +361,6 @@ class TurnWork:
         """Return the message that the turn answers where many speak, "" elsewhere."""
         trigger = None if self.session.guild_id is None else self.trigger
         return trigger.sent_as if trigger else ""
-
-    @property
-    def trigger(self) -> Line | None:
-        """The line that the turn answers, if it may read it."""
-        return next((x for x in self.history[::-1] if x.sequence == self.turn.trigger_line), None)
 
     @property
     def has_notified_clients(self) -> bool:

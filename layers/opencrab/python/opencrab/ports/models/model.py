@@ -380,3 +380,20 @@ def distinct_models(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
     for alias, info in found.items():
         first.setdefault(info.name, alias)
     return {alias: found[alias] for alias in first.values()}
+
+
+TOKENS_PER_MESSAGE = 8
+"""The number of tokens that a provider adds around each message."""
+
+
+def estimated_message_tokens(shown: Iterable[ChatMessage | CallReturn]) -> int:
+    """Estimate the tokens of messages with what a provider adds around each."""
+    total = 0
+    for message in shown:
+        if isinstance(message, CallReturn):
+            total += estimated_tokens(message.content) + TOKENS_PER_MESSAGE
+        else:
+            total += estimated_tokens(message.text) + TOKENS_PER_MESSAGE
+            for call in message.calls:
+                total += estimated_tokens(call.arguments_as_json)
+    return total

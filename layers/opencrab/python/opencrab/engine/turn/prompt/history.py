@@ -30,6 +30,7 @@ from opencrab.ports.models.model import (
     CallReturn,
     ChatMessage,
     PromptText,
+    estimated_message_tokens,
     estimated_tokens,
     labelled_message,
     labelled_result,
@@ -56,9 +57,6 @@ RECENT_PART = 4
 the rest."""
 
 _NOTE_TOKENS = 24
-PER_MESSAGE = 8
-"""The number of tokens that a provider adds around each message."""
-
 _REMEMBERED = 1_024
 _LONGEST_REMEMBERED = 2_000
 """How many lines are remembered, and the tokens of the longest one."""
@@ -295,7 +293,7 @@ def _render(line: Line, agent_id: str, language: Language) -> MessageGroup | Non
     group = None
     if messages:
         spoken = line.kind is LineKind.SPEECH
-        group = MessageGroup(line.sequence, messages, prompt_message_tokens(messages), spoken)
+        group = MessageGroup(line.sequence, messages, estimated_message_tokens(messages), spoken)
     if group is None or group.tokens <= _LONGEST_REMEMBERED:
         if len(_rendered) >= _REMEMBERED:
             _rendered.clear()
@@ -346,16 +344,3 @@ def prompt_person(name: str, person_id: str) -> str:
 
 
 _NO_NAME_MARKS = str.maketrans("", "", "()（）[]:：")
-
-
-def prompt_message_tokens(shown: Iterable[ChatMessage | CallReturn]) -> int:
-    """Estimate the tokens of messages with what a provider adds around each."""
-    total = 0
-    for message in shown:
-        if isinstance(message, CallReturn):
-            total += estimated_tokens(message.content) + PER_MESSAGE
-        else:
-            total += estimated_tokens(message.text) + PER_MESSAGE
-            for call in message.calls:
-                total += estimated_tokens(call.arguments_as_json)
-    return total

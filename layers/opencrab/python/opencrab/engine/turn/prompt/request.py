@@ -26,11 +26,9 @@ from opencrab.engine.skills.offering import (
 )
 from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
 from opencrab.engine.turn.prompt.history import (
-    PER_MESSAGE,
     earlier_prompt_history,
     prompt_history_that_fits,
     prompt_history_tokens,
-    prompt_message_tokens,
     prompt_person,
     prompt_reuse_seconds,
     render_prompt_history,
@@ -55,12 +53,14 @@ from opencrab.engine.turn.prompt_cache import (
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import (
     NO_TEXT,
+    TOKENS_PER_MESSAGE,
     ActionSchema,
     CallReturn,
     ChatMessage,
     ChatRequest,
     ModelInfo,
     PromptText,
+    estimated_message_tokens,
     estimated_tokens,
     join_texts_for_model_call,
     labelled_message,
@@ -97,7 +97,7 @@ def build_turn_prompt_request(
     if work.prompt.shown is None:
         work.prompt.shown = render_prompt_history(work.history, work.turn.agent_id, agent.language)
     shown, trigger = _with_pictures(work, info, work.prompt.shown)
-    fixed = _fixed_tokens(schemas, system) + prompt_message_tokens((*steps, last))
+    fixed = _fixed_tokens(schemas, system) + estimated_message_tokens((*steps, last))
     fixed += trigger.tokens if trigger else 0
     if fixed > most:
         raise TooLarge(
@@ -327,4 +327,4 @@ def _render_guidance(
 
 def _fixed_tokens(schemas: tuple[ActionSchema, ...], system: str) -> int:
     text = "".join(schema.as_json for schema in schemas)
-    return estimated_tokens(text) + estimated_tokens(system) + PER_MESSAGE
+    return estimated_tokens(text) + estimated_tokens(system) + TOKENS_PER_MESSAGE
