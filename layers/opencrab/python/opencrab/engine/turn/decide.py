@@ -185,9 +185,9 @@ def _reserve_or_release_probe(
 
 def _context(work: TurnWork) -> ThinkContext:
     """Return what the next call is about; a turn for a task acts from its first call on."""
-    trigger = work.trigger
+    text = work.trigger.text if work.trigger else ""
     acting = bool(work.turn.task) or any(step.answer.calls for step in work.transcript.steps)
-    return turn_think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
+    return turn_think_context(text, work.turn.trigger, acting=acting)
 
 
 def _claim_probe(
@@ -254,13 +254,13 @@ def _reserve(
     )
     block = work.turn.block_for(call.amount, look.at.strftime("%Y-%m-%d"), work.limits)
     try:
-        _save_model_intent(work, intent, block, look.at)
+        _save_intent(work, intent, block, look.at)
     except Exhausted:
         missing = call.amount - work.turn.allowance
         if block is None or block.micro_usd <= missing:
             raise
         # A block is drawn ahead to spare writes; near a limit just what is missing may still fit.
-        _save_model_intent(work, intent, block.replaced(micro_usd=missing), look.at)
+        _save_intent(work, intent, block.replaced(micro_usd=missing), look.at)
     return intent
 
 
@@ -270,13 +270,11 @@ def _probability(call: _Call, basis: RoutingBasis) -> float:
     return lot.probability if lot is not None and call.chosen_by == "learned" else 1.0
 
 
-def _save_model_intent(
-    work: TurnWork, intent: ModelIntent, block: Block | None, now: datetime
-) -> None:
-    draws, agents, agent = tuple[BudgetDraw, ...](), work.runtime.home.agents, work.profile.agent
+def _save_intent(work: TurnWork, intent: ModelIntent, block: Block | None, now: datetime) -> None:
+    draws, clearance = tuple[BudgetDraw, ...](), work.clearance
     if block is not None:
+        agents, agent = work.runtime.home.agents, work.profile.agent
         draws = reservation.draw_budget_block(agents, work.turn, agent, block, work.limits)
-    clearance = work.clearance
     is_new = clearance.label != work.readers
     label = (label_of_turn_reading(work.turn, clearance, now),) if is_new else ()
     work.save(

@@ -81,8 +81,7 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
     around = _surroundings(runtime, turn, profile, clearance)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
-        goal_id = goal_document_id(goal_id_of_label(turn.task))
-        goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_id)
+        goal = _goal_of_turn(runtime, turn.agent_id, turn.task)
     read = around is not None and around.is_untrusted
     read = read or any(line.taints_reader(turn.agent_id) for line in history)
     return TurnWork(
@@ -108,6 +107,10 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
             seen_events=() if around is None else tuple(event.id for event in around.events),
         ),
     )
+
+
+def _goal_of_turn(runtime: Runtime, agent_id: str, label: str) -> Document | None:
+    return runtime.home.facts.get(agent_id, GOAL, goal_document_id(goal_id_of_label(label)))
 
 
 def _surroundings(
