@@ -63,7 +63,7 @@ def test_a_model_that_has_no_answers_any_more_is_worth_nothing(home: House) -> N
         home.runtime, "crab", Period.LAST_WEEK, Grouping.MODEL, Focus.ALL
     ).analysis
     assert known.quality_by_model["fake:cheap"] == shown.quality
-    lived(home, 240, name="all", **failing | {"good": True})
+    lived(home, 240, name="all", **failing)
     home.clock.advance(86_400)
     assert [each.after for each in _night(home).adjustments] == [{"weights": {"dear": 1.0}}]
 

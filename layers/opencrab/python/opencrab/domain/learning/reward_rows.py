@@ -1,7 +1,7 @@
 """Rows of the reward model: the terms of judged turns, and what was measured before it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -46,25 +46,28 @@ _EARLIER = 0.8
 """How much a turn of evidence from before the reward model counts."""
 
 
-def reward_sums_of_turns(turns: Iterable[JudgedTurn]) -> RewardSums:
-    """Sum up the judged turns of a day."""
-    return reward_sums_of_rows(row for turn in turns for row in _reward_rows(turn))
+def reward_sums_of_turns(turns: Sequence[JudgedTurn]) -> RewardSums:
+    """Sum up the judged turns of a day, and the failures of models in the others."""
+    trusted = [each for each in turns if not each.signals.outsider]
+    answered = [each.worth for each in trusted if has_model_answered(each.signals.served)]
+    # As in `ModelEvidence.value_sums`: answers are seldom judged, a missing one is always noticed.
+    share = sum(worth is not None for worth in answered) / len(answered) if answered else 1.0
+    return reward_sums_of_rows(row for turn in turns for row in _reward_rows(turn, share))
 
 
-def _reward_rows(turn: JudgedTurn) -> Iterator[RewardRow]:
+def _reward_rows(turn: JudgedTurn, share: float) -> Iterator[RewardRow]:
     """Yield a row for each purpose, type of task and model of a turn; together they count once.
 
-    A model without any answer gets 0, and nothing for what its fallback did. One that was picked
-    for this very turn or session is left out, as hard work may be given to the better model.
+    A model without any answer gets 0, and nothing for what its fallback did; in a turn that nobody
+    judged only by the `share` of answers that are judged. One that was picked for this very turn or
+    session is left out, as hard work may be given to the better model.
     """
-    if turn.worth is None:
-        return
     groups = defaultdict[tuple[str, str], list[ServedCalls]](list)
     for served in turn.signals.served:
         groups[f"{served.purpose.value}/{served.task_type}", served.model].append(served)
     if not groups:
         return
-    strength = next(share for least, share in _STRENGTHS if turn.weight >= least) / len(groups)
+    strength = next(each for least, each in _STRENGTHS if turn.weight >= least) / len(groups)
     skills = _skill_terms(turn.signals)
     for (subject, model), calls in groups.items():
         terms = {
@@ -74,11 +77,13 @@ def _reward_rows(turn: JudgedTurn) -> Iterator[RewardRow]:
         }
         if calls[0].chosen_by in PICKED:
             continue
-        if has_model_answered(calls):
+        if not has_model_answered(calls):
+            counted = share if turn.worth is None else 1.0
+            if counted and not turn.signals.outsider:
+                yield RewardRow(terms, 0.0, strength * counted)
+        elif turn.worth is not None:
             acted = {ACTED: turn.acted} if turn.acted else {}
             yield RewardRow(terms | skills | acted, turn.worth, strength)
-        elif not turn.signals.outsider:
-            yield RewardRow(terms, 0.0, strength)
 
 
 def _skill_terms(signals: TurnSignals) -> dict[str, float]:
