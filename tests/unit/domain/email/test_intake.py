@@ -61,6 +61,9 @@ def test_what_programs_send_is_never_answered(
         (EmailSilence.AUTOMATIC, "Precedence", ("normal", "bulk")),
         (EmailSilence.AUTOMATIC, "Auto-Submitted", ("no", "auto-replied")),
         (EmailSilence.AUTOMATIC, "X-Auto-Response-Suppress", ("DR", "All")),
+        (EmailSilence.AUTOMATIC, "X-Autoreply", ("", "yes")),
+        (EmailSilence.AUTOMATIC, "X-Autorespond", ("", "yes")),
+        (EmailSilence.BOUNCE, "Content-Type", ("text/plain", "multipart/report; boundary=a")),
     ],
 )
 def test_any_header_that_names_a_program_counts(

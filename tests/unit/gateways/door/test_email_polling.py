@@ -9,7 +9,13 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.email.letter import LETTER, MAILBOX, Letter, MailboxPosition
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.gateways.door.email_polling import PAUSES, TRIES, EmailReader, poll_mailbox
+from opencrab.gateways.door.email_polling import (
+    PAUSES,
+    SENDERS,
+    TRIES,
+    EmailReader,
+    poll_mailbox,
+)
 from opencrab.gateways.door.request import parse_queued_event
 from tests.contract.example import NOW
 from tests.e2e.email_house import RULES
@@ -179,6 +185,26 @@ def test_what_was_answered_before_a_mailbox_was_numbered_anew_counts_against_the
     here.renew()
     here.read()
     assert (len(here.queued), len(here.unread)) == (RULES.most_per_hour, 1)
+
+
+def test_many_senders_read_again_are_remembered_in_bounds_and_the_first_is_still_heard() -> None:
+    here = Reading()
+    here.mail.next_uid = 100
+    for number in range(SENDERS + 3):
+        here.mail.says("answered", f"p{number}@example.net")
+    here.read()
+    letter = Letter(address=OWNER, alias=ADDRESS)
+    for each in here.bodies:
+        event = parse_queued_event(each).event
+        here.facts.commit(new_fact(INSTALLATION_FACTS, LETTER, event.id, letter))
+    here.mail.renumber()
+    here.mail.kept = [each for each in here.mail.kept if each.uid not in Box.broken]
+    here.renew()
+    here.read()
+    here.mail.says("once more", "p0@example.net")
+    here.mail.says("me, too", GUEST)
+    here.read()
+    assert (len(here.queued), here.unread) == (SENDERS + 5, [])
 
 
 def test_a_mail_that_is_read_again_counts_once() -> None:

@@ -121,9 +121,9 @@ def _automatic(email: IncomingEmail, rules: EmailRules) -> EmailSilence | None:
     """Return why a mail is no person's, None if it may be."""
     if email.sender in rules.aliases:
         return EmailSilence.OWN
-    kind = email.header("content-type")
+    kinds = email.values("content-type")
     is_returned = not {"<>", "< >"}.isdisjoint(email.values("return-path"))
-    if is_returned or kind.startswith(("multipart/report", "message/")):
+    if is_returned or any(each.startswith(("multipart/report", "message/")) for each in kinds):
         return EmailSilence.BOUNCE
     if any(_LISTS.fullmatch(name) for name, _ in email.headers):
         return EmailSilence.LIST
@@ -142,6 +142,6 @@ def _is_of_program(email: IncomingEmail) -> bool:
         not submitted <= {"", "no"}
         or "all" in suppressed
         or "autoreply" in suppressed
-        or bool(email.header("x-autoreply") or email.header("x-autorespond"))
+        or any((*email.values("x-autoreply"), *email.values("x-autorespond")))
         or _PROGRAMS.fullmatch(email.sender or "") is not None
     )

@@ -179,7 +179,7 @@ class EmailReader:
         email, accepted = judged
         arrived = (fetched.arrived or self._clock.now()).timestamp()
         if again and self._facts.get(INSTALLATION_FACTS, LETTER, accepted.id) is not None:
-            self._heard.setdefault(accepted.person, {})[accepted.id] = arrived
+            self._count(accepted, arrived)
             return None
         if not self._is_within_limit(accepted, arrived):
             return EmailSilence.LIMIT
@@ -197,7 +197,7 @@ class EmailReader:
         except (OpenCrabError, ValueError, RecursionError) as error:
             log.warning("mail cannot be queued: error=%s", type(error).__name__)
             return EmailSilence.UNREADABLE
-        self._heard[accepted.person][accepted.id] = arrived
+        self._count(accepted, arrived)
         return None
 
     def _judge(self, content: bytes) -> tuple[IncomingEmail, AcceptedEmail] | EmailSilence:
@@ -217,12 +217,18 @@ class EmailReader:
         When they arrived counts, not when they are read: what came over days, while no server of
         ours ran, is no loop.
         """
-        heard = self._heard.get(accepted.person, {})
-        lately = {id_: at for id_, at in heard.items() if abs(arrived - at) < _HOUR}
-        self._heard[accepted.person] = lately
+        lately = self._heard_lately(accepted.person, arrived)
+        return accepted.id in lately or len(lately) < self._rules.most_per_hour
+
+    def _count(self, accepted: AcceptedEmail, arrived: float) -> None:
+        lately = self._heard_lately(accepted.person, arrived)
+        self._heard[accepted.person] = {**lately, accepted.id: arrived}
         if len(self._heard) > SENDERS:
             self._heard.pop(next(iter(self._heard)))
-        return accepted.id in lately or len(lately) < self._rules.most_per_hour
+
+    def _heard_lately(self, person: str, arrived: float) -> dict[str, float]:
+        heard = self._heard.get(person, {})
+        return {id_: at for id_, at in heard.items() if abs(arrived - at) < _HOUR}
 
 
 def encode_accepted_email(email: IncomingEmail, accepted: AcceptedEmail) -> str:
