@@ -7,7 +7,7 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -42,18 +42,101 @@ def templates() -> dict[str, str]:
 
 
 def _told_in(tree: ast.Module) -> Iterator[str]:
-    """What the errors say that a module makes."""
+    """What the errors say that a module makes, itself or by a function that words them."""
     assigned = _texts_by_name(tree)
+    wording = _public_wording() | _wording(tree)
     for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in wording:
+            yield from _phrases(_defaults(node, wording[node.name]), assigned)
         if not isinstance(node, ast.Call):
             continue
         made = _name(node.func)
+        yield from _phrases(_given(node, {"cure": None} | wording.get(made, {})), assigned)
         if made in error_classes():
             yield from (text for given in _told(node) for text in _templates(given, assigned))
         elif made == "ValueError":  # of a validator: the detail, and behind a colon the cure
             for given in node.args[:1]:
                 for text in _templates(given, assigned):
                     yield from text.split(": ", 1)
+
+
+def _phrases(given: Iterable[ast.expr], texts: dict[str, list[ast.expr]]) -> Iterator[str]:
+    """What is told of what a function is given: words, not a name or a number."""
+    for each in given:
+        yield from (text for text in _templates(each, texts) if " " in text)
+
+
+Wording = dict[str, dict[str, int | None]]
+"""Functions by name, with those of their parameters that are told, and the place of each."""
+
+
+@cache
+def _public_wording() -> Wording:
+    """Functions of other modules that return an error."""
+    returned = {
+        node.name
+        for tree in _modules().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.returns is not None
+        if _name(node.returns) in error_classes() and not node.name.startswith("_")
+    }
+    found = [item for tree in _modules().values() for item in _wording(tree).items()]
+    return {name: told for name, told in found if name in returned}
+
+
+def _wording(tree: ast.Module) -> Wording:
+    """Functions of a module that make an error, or have one made, of what they are given."""
+    functions = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        if node.name.startswith("_")
+        or (node.returns is not None and _name(node.returns) in error_classes())
+    ]
+    found: Wording = {}
+    size = -1
+    while size != sum(map(len, found.values())):
+        size = sum(map(len, found.values()))
+        for function in functions:
+            used = {
+                name.id
+                for call in ast.walk(function)
+                if isinstance(call, ast.Call)
+                for given in _told_by(call, found)
+                for name in ast.walk(given)
+                if isinstance(name, ast.Name)
+            }
+            named = [each.arg for each in function.args.args if each.arg not in {"self", "cls"}]
+            told: dict[str, int | None] = {
+                name: place for place, name in enumerate(named) if name in used
+            }
+            told |= {each.arg: None for each in function.args.kwonlyargs if each.arg in used}
+            if told:
+                found[function.name] = found.get(function.name, {}) | told
+    return found
+
+
+def _told_by(call: ast.Call, wording: Wording) -> Iterator[ast.expr]:
+    name = _name(call.func)
+    if name in error_classes():
+        yield from _told(call)
+    yield from _given(call, wording.get(name, {}))
+
+
+def _given(call: ast.Call, told: Mapping[str, int | None]) -> Iterator[ast.expr]:
+    """What a call gives for the parameters that are told."""
+    yield from (call.args[at] for at in told.values() if at is not None and at < len(call.args))
+    yield from (each.value for each in call.keywords if each.arg in told)
+
+
+def _defaults(function: ast.FunctionDef, told: Mapping[str, int | None]) -> Iterator[ast.expr]:
+    """What is told where the caller does not say."""
+    arguments = function.args
+    pairs = [
+        *zip(reversed(arguments.args), reversed(arguments.defaults), strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    yield from (value for name, value in pairs if value is not None and name.arg in told)
 
 
 @cache

@@ -60,3 +60,11 @@ def test_a_key_of_too_small_a_scope_is_told_so(shared: House) -> None:
 def test_other_languages_are_answered_in_english(shared: House) -> None:
     answer = shared.call("GET", "/agents/nobody", headers={"Accept-Language": "fr"})
     assert problem(answer, 404)["detail"] == "there is no agent 'nobody'"
+
+
+def test_tags_of_languages_have_no_case_and_caches_learn_of_them(shared: House) -> None:
+    answer = shared.call("GET", "/agents/nobody", headers={"Accept-Language": "JA-JP"})
+    assert problem(answer, 404)["title"] == "見つかりません"
+    assert answer.headers["vary"] == "Accept-Language"
+    english = shared.call("GET", "/agents/nobody")
+    assert english.headers["vary"] == "Accept-Language"

@@ -40,6 +40,6 @@ def test_every_other_number_is_not(number: str) -> None:
 def test_a_base_url_that_cannot_be_used_names_its_setting() -> None:
     rules = BaseUrlRules("the web search", "web.search.base_url")
     assert rules.validate("http://localhost:8888/") == "http://localhost:8888"
-    with pytest.raises(Invalid, match="the web search must use https") as caught:
+    with pytest.raises(Invalid, match="the web search is invalid: must use https") as caught:
         rules.validate("http://search.example.org")
     assert caught.value.field == "web.search.base_url"

@@ -118,7 +118,7 @@ def test_nothing_is_read_before_somebody_asks(tmp_path: Path) -> None:
         ("license:", "\tlicense:", 5, "a tab"),
         ("metadata:", "metadata: words", 8, "has no parent key"),
         ('  version: "3"', "  version:", 8, "has no value"),
-        ('default: "true"', "default: yes", 12, "'default' is 'yes'"),
+        ('default: "true"', "default: yes", 12, "'default' is neither true nor false, but 'yes'"),
         ("\n# Notes\n\nWrite them down.\n", "", 13, "no text below"),
         ('"Keep: notes" # for others', "x" * 1_025, 3, "descriptions"),
     ],

@@ -59,6 +59,37 @@ def test_a_sentence_before_a_text_is_no_place() -> None:
     assert error_text_in(Language.JA, "nobody knows: add it") == "nobody knows: add it"
 
 
+@pytest.mark.parametrize(
+    ("english", "japanese"),
+    [
+        (
+            "path 'my notes/x' names a folder",
+            "パス 'my notes/x' に問題があります: フォルダーを指しています",
+        ),
+        (
+            "skill 'crab' is active: it is not on trial",
+            "スキル 'crab' の状態は active です: 試用中ではありません",
+        ),
+        (
+            "gateway.email.address must be the agent's e-mail address",
+            "gateway.email.address には次の形の値が必要です: エージェントのメールアドレス",
+        ),
+        (
+            "the MCP server kani cannot be used: it is not on the public internet",
+            "MCP サーバー kani は使えません: 公開インターネット上にありません",
+        ),
+    ],
+)
+def test_words_within_a_text_are_translated_and_no_template_swallows_them(
+    english: str, japanese: str
+) -> None:
+    assert error_text_in(Language.JA, english) == japanese
+
+
+def test_what_is_quoted_is_nobodys_words() -> None:
+    assert "'add it'" in error_text_in(Language.JA, "there is no agent 'add it'")
+
+
 @settings(max_examples=examples(100))
 @given(st.data())
 def test_every_value_of_a_text_is_in_its_translation(data: st.DataObject) -> None:

@@ -110,7 +110,7 @@ class BaseUrlRules:
 
     def _invalid(self, problem: str, cure: str = _CORRECT) -> Invalid:
         return Invalid(
-            f"the {self._name} of {self._whose} {problem}",
+            f"the {self._name} of {self._whose} is invalid: {problem}",
             field=self._field,
             cure=cure.format(self._name),
         )

@@ -180,7 +180,8 @@ class _Document:
         """Return the value "true" or "false" of a key of a map; False if it is missing."""
         text = self.of(said, key, "false")
         if text not in {"true", "false"}:
-            _wrong(self._path, said[key].line, f"{key!r} is {text!r}", 'write "true" or "false"')
+            problem = f"{key!r} is neither true nor false, but {text!r}"
+            _wrong(self._path, said[key].line, problem, 'write "true" or "false"')
         return text == "true"
 
     def skill(self, place: str, **fields: object) -> StandardSkill:

@@ -42,3 +42,9 @@ def test_a_conflict_is_told_in_japanese_without_an_english_tail() -> None:
     told = discord_problem_text(error, Language.JA)
     assert told == "⚠️ ほかの操作と重なりました。もう一度お試しください。"
     assert "concurrent" in discord_problem_text(error, Language.EN)
+
+
+def test_an_error_and_its_cure_are_told_in_japanese() -> None:
+    error = Conflict("the dashboard is off", cure="choose another name")
+    told = discord_problem_text(error, Language.JA)
+    assert told == "⚠️ ダッシュボードは無効です\n別の名前を選んでください"

@@ -56,7 +56,7 @@ def undo_adjustment(runtime: Runtime, agent_id: str, adjustment_id: str, by: str
     if found.state is AdjustmentState.UNDONE:
         return found
     if found.state is not AdjustmentState.APPLIED:
-        raise _changed_since(facts, agent_id, found, f"it is {found.state.value}")
+        raise _changed_since(facts, agent_id, found, f"its state is {found.state.value}")
     back = end_adjustment(found, AdjustmentState.UNDONE, runtime.clock.now(), by)
     return store_adjustment(facts, agent_id, _taking_back(runtime, agent_id, back))
 

@@ -17,7 +17,9 @@ _HOLE = "{}"
 _DEEPEST = 3
 """Texts within texts that are translated: values may have any number of colons."""
 _EXPLAINING = ": "
-"""What stands between a place or a reason's consequence and an error's text itself."""
+"""What stands between a place and an error's text itself."""
+
+_QUOTES = ("'", '"')
 
 
 def error_text_in(language: str, text: str) -> str:
@@ -28,8 +30,8 @@ def error_text_in(language: str, text: str) -> str:
 def translate_error_text(language: str, text: str) -> str | None:
     """Return the text of an error in another language than English, None if there is none.
 
-    What stands behind a place, as in `name: is missing`, or at the end of another text, as in
-    `no answer: it is frozen`, is translated as a text of its own.
+    What stands behind a place, as in `name: is missing`, or within another text, as in `no answer:
+    it is frozen`, is translated as a text of its own.
     """
     return None if language == _ENGLISH else _translate(language, text, _DEEPEST)
 
@@ -43,12 +45,25 @@ def _translate(language: str, text: str, depth: int) -> str | None:
         translated = _translate(language, told, depth - 1)
         if translated is not None:
             return f"{place}{_EXPLAINING}{translated}"
+    loose: tuple[_Template, list[str]] | None = None
     for template in templates:
         if (values := template.match(text)) is not None:
-            if depth and template.pieces[-1] == "" and template.pieces[-2].endswith(_EXPLAINING):
-                values[-1] = _translate(language, values[-1], depth - 1) or values[-1]
-            return template.translated.format(*values)
-    return None
+            if template.takes_whole(values):
+                break
+            loose = loose or (template, values)
+    else:
+        if loose is None:
+            return None
+        template, values = loose
+    inner = [_translate_value(language, value, depth) for value in values]
+    return template.translated.format(*inner)
+
+
+def _translate_value(language: str, value: str, depth: int) -> str:
+    """Translate a value that is words of ours: what is quoted is somebody else's."""
+    if not depth or " " not in value or value.startswith(_QUOTES):
+        return value
+    return _translate(language, value, depth - 1) or value
 
 
 class _Template(NamedTuple):
@@ -66,7 +81,7 @@ class _Template(NamedTuple):
             return None
         cuts, at = [(0, len(first))], len(first)
         for piece in self.pieces[1:-1]:
-            at = text.find(piece, at + 1, end)
+            at = text.find(piece, _after_quoted(text, at), end)
             if at < 0:
                 return None
             cuts.append((at, at + len(piece)))
@@ -74,6 +89,21 @@ class _Template(NamedTuple):
         cuts.append((end, len(text)))
         values = [text[one[1] : other[0]] for one, other in pairwise(cuts)]
         return values if all(values) else None
+
+    def takes_whole(self, values: list[str]) -> bool:
+        """Whether values end with their quotes and explain nothing: else they swallow words."""
+        inner = values[:-1] if self.pieces[-1] == "" else values
+        return all(map(_is_whole, values)) and not any(_EXPLAINING in each for each in inner)
+
+
+def _is_whole(value: str) -> bool:
+    return not value.startswith(_QUOTES) or _after_quoted(value, 0) == len(value)
+
+
+def _after_quoted(text: str, at: int) -> int:
+    """Where a value that begins at a place may end: behind its quotes, if it has some."""
+    closed = text.find(text[at], at + 1) if text.startswith(_QUOTES, at) else -1
+    return max(at, closed) + 1
 
 
 @cache

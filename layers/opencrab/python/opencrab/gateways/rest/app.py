@@ -130,7 +130,7 @@ def _in_form_of_clients(scope: Scope, send: Send) -> Send:
 
 def _in_language_of_client(scope: Scope, send: Send) -> Send:
     """Return a `send` that translates errors, if the client asks for another language."""
-    wished = dict(scope["headers"]).get(b"accept-language", b"")
+    wished = dict(scope["headers"]).get(b"accept-language", b"").lower()
     if b"ja" not in wished:
         return send
     from opencrab.gateways.rest.http.accept_language import language_of_http_request  # noqa: PLC0415

@@ -66,7 +66,8 @@ def send_bundle(
         return _send(terminal, bundle, record)
     except Unavailable as error:
         raise Unavailable(
-            error.message, cure=terminal.words("bundle_continue", cure=error.cure or "")
+            error.message,
+            cure=terminal.words("bundle_continue", cure=terminal.error_text(error.cure or "")),
         ) from error
     except OpenCrabError:
         _undo(terminal, record["id"])
@@ -168,4 +169,4 @@ def _undo(terminal: Terminal, import_id: str) -> None:
     try:
         terminal.client.delete(_IMPORTS, import_id)
     except (Conflict, NotFound, Unavailable) as error:
-        terminal.print_note("bundle_not_undone", why=error.message)
+        terminal.print_note("bundle_not_undone", why=terminal.error_text(error.message))

@@ -19,7 +19,6 @@ from opencrab.gateways.cli.doctor.server_checks import (
 from opencrab.gateways.cli.terminal.arguments import cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.language.error_texts import error_text_in
 
 OLDEST = (3, 11)
 HERE_SECONDS, AWAY_SECONDS, ASK_SECONDS = 8.0, 30.0, 45.0
@@ -53,7 +52,11 @@ def doctor(
     ] = False,
 ) -> None:
     """Check the installation, and say how to fix what does not work."""
-    findings = list(_run_doctor_checks(terminal, ask_models=ask_models))
+    told = terminal.error_text
+    findings = [
+        replace(found, detail=told(found.detail), cure=told(found.cure))
+        for found in _run_doctor_checks(terminal, ask_models=ask_models)
+    ]
     if terminal.options.json:
         terminal.json([asdict(finding) for finding in findings])
     else:
@@ -178,8 +181,7 @@ def _finding(name: str, detail: str, cure: str, *, well: bool) -> Finding:
 
 
 def _draw(terminal: Terminal, finding: Finding) -> None:
-    name, language = terminal.words.term(finding.name), terminal.options.language
-    detail, cure = error_text_in(language, finding.detail), error_text_in(language, finding.cure)
-    terminal.line(f"{_MARKS[finding.verdict]} {name}: {detail}")
-    if cure:
-        terminal.line(f"  → {cure}")
+    name = terminal.words.term(finding.name)
+    terminal.line(f"{_MARKS[finding.verdict]} {name}: {finding.detail}")
+    if finding.cure:
+        terminal.line(f"  → {finding.cure}")

@@ -299,5 +299,7 @@ def _changes(terminal: Terminal, place: tuple[str, ...]) -> Iterator[TaskView]:
             failures += 1
             if failures == TRIES:
                 raise
-            terminal.print_note("task_again", why=error.message, attempt=failures)
+            terminal.print_note(
+                "task_again", why=terminal.error_text(error.message), attempt=failures
+            )
             pause(min(2.0 ** (failures - 1), 8.0))

@@ -282,10 +282,7 @@ def _exit_code_of_errors(terminal: Terminal) -> Iterator[None]:
 
 def print_cli_error(terminal: Terminal, error: OpenCrabError) -> None:
     """Print an error with its field and what to do about it, in the user's language."""
-    from opencrab.gateways.language.error_texts import error_text_in
-
-    language = terminal.options.language
-    message, cure = (error_text_in(language, text) for text in (error.message, error.cure or ""))
+    message, cure = map(terminal.error_text, (error.message, error.cure or ""))
     if not terminal.options.json and error.field and error.field not in error.message:
         message = f"{message} ({error.field})"
     terminal.print_error(error_json_for_scripts(error.code, message, cure, field=error.field))

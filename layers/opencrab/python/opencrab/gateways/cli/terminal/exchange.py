@@ -161,7 +161,7 @@ def retry_policy_shown_on_terminal(terminal: Terminal, say: Callable[[str], None
     """Return a retry policy that prints each retry."""
 
     def tell(attempt: int, error: Unavailable) -> None:
-        say(terminal.words("again", why=error.message, attempt=attempt))
+        say(terminal.words("again", why=terminal.error_text(error.message), attempt=attempt))
 
     return RetryPolicy(terminal.pause, tell)
 

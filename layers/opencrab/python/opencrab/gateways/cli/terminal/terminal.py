@@ -45,6 +45,12 @@ class Terminal:
         """The catalog of sentences in the user's language."""
         return SentenceCatalog(self.options.language)
 
+    def error_text(self, text: str) -> str:
+        """Return what an error says, or its cure, in the user's language."""
+        from opencrab.gateways.language.error_texts import error_text_in
+
+        return error_text_in(self.options.language, text)
+
     @cached_property
     def client(self) -> "Client":
         """The client of the server, created when a command first needs it."""

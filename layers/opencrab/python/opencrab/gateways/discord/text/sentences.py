@@ -35,7 +35,7 @@ def discord_problem_text(error: OpenCrabError, language: Language) -> str:
     told, cure = error.message, error.cure
     # A name in an English message may be Japanese.
     if language is Language.JA and not _HIRAGANA.search(_QUOTED.sub("", told)):
-        told, cure = _translate_error(error, language), None
+        told, cure = _translate_error(error, language)
     return cut_discord_text(
         "\n".join(filter(None, (f"⚠️ {escape_discord_markdown(told)}", cure))), CONTENT
     )
@@ -50,11 +50,12 @@ def no_words_in_discord_option(language: Language, field: str) -> Invalid:
     )
 
 
-def _translate_error(error: OpenCrabError, language: Language) -> str:
+def _translate_error(error: OpenCrabError, language: Language) -> tuple[str, str | None]:
     for pattern, sentence in _ERRORS.items():
         found = re.search(pattern, error.message)
         if found:
-            return sentence[language].format(*found.groups())
+            return sentence[language].format(*found.groups()), None
     code = error.code if error.code in _CODES else "failed"
     told = translate_error_text(language, error.message)
-    return told or f"{_CODES[code][language]}: {error.message}"
+    cure = translate_error_text(language, error.cure or "")
+    return told or f"{_CODES[code][language]}: {error.message}", cure

@@ -151,7 +151,8 @@ def _problem(status: int, detail: str, code: str, field: str | None, cure: str |
 
 def _answer(problem: Problem, headers: Mapping[str, str]) -> Response:
     body = problem.model_dump_json(exclude_none=True)
-    return Response(body, problem.status, dict(headers), media_type=MEDIA_TYPE)
+    told = {"Vary": "Accept-Language", **headers}
+    return Response(body, problem.status, told, media_type=MEDIA_TYPE)
 
 
 def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
