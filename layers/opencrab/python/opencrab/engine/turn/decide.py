@@ -254,13 +254,13 @@ def _reserve(
     )
     block = work.turn.block_for(call.amount, look.at.strftime("%Y-%m-%d"), work.limits)
     try:
-        _save_model_intent(work, intent, block, look.at)
+        _save_intent(work, intent, block, look.at)
     except Exhausted:
         missing = call.amount - work.turn.allowance
         if block is None or block.micro_usd <= missing:
             raise
         # A block is drawn ahead to spare writes; near a limit just what is missing may still fit.
-        _save_model_intent(work, intent, block.replaced(micro_usd=missing), look.at)
+        _save_intent(work, intent, block.replaced(micro_usd=missing), look.at)
     return intent
 
 
@@ -270,9 +270,7 @@ def _probability(call: _Call, basis: RoutingBasis) -> float:
     return lot.probability if lot is not None and call.chosen_by == "learned" else 1.0
 
 
-def _save_model_intent(
-    work: TurnWork, intent: ModelIntent, block: Block | None, now: datetime
-) -> None:
+def _save_intent(work: TurnWork, intent: ModelIntent, block: Block | None, now: datetime) -> None:
     draws, agents, agent = tuple[BudgetDraw, ...](), work.runtime.home.agents, work.profile.agent
     if block is not None:
         draws = reservation.draw_budget_block(agents, work.turn, agent, block, work.limits)

@@ -65,12 +65,13 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
     come with the session, owners if another one opened it; a turn that goes on reads its label.
     """
     profile = runtime.home.agents.get(turn.agent_id)
+    agent = profile.agent
     session, access = runtime.home.sessions.get_with_access(turn.session_id)
-    clearance = turn_audience_clearance(runtime, turn, profile.agent, session, access)
+    clearance = turn_audience_clearance(runtime, turn, agent, session, access)
     if turn.task is not None and turn.authority is Authority.SELF and not clearance.whole:
         # What it set itself to do is private, so such a turn speaks to itself (ADR 0032).
         turn = turn.replaced(channel=None)
-        clearance = turn_audience_clearance(runtime, turn, profile.agent, session, access)
+        clearance = turn_audience_clearance(runtime, turn, agent, session, access)
     read_before = turn_transcript_label(runtime, turn, session, transcript)
     narrowed = transcript.first_call is not None and not clearance.reads(read_before)
     if narrowed:
@@ -101,9 +102,7 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
         served=None if goal is None else goal.read(Goal),
         prompt=PromptInputs(
             around=around,
-            world=None
-            if profile.agent.world is None
-            else _known_world(runtime, turn, profile.agent, clearance),
+            world=None if agent.world is None else _known_world(runtime, turn, agent, clearance),
             turn_actions=_turn_actions(runtime, turn) if last and TURN_ACTIONS in last else (),
             seen_events=() if around is None else tuple(event.id for event in around.events),
         ),
