@@ -124,8 +124,8 @@ _PROGRAMS = (
     Guard(
         "BouncesAnswered",
         f"{_DOMAIN}.intake",
-        'if is_returned or kind.startswith(("multipart/report", "message/")):',
-        "if is_returned and not kind:",
+        "if is_returned or any(",
+        "if is_returned and not kinds and any(",
         "an agent answers what says that a mail did not arrive",
     ),
     Guard(

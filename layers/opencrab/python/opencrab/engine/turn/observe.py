@@ -65,12 +65,13 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
     come with the session, owners if another one opened it; a turn that goes on reads its label.
     """
     profile = runtime.home.agents.get(turn.agent_id)
+    agent = profile.agent
     session, access = runtime.home.sessions.get_with_access(turn.session_id)
-    clearance = turn_audience_clearance(runtime, turn, profile.agent, session, access)
+    clearance = turn_audience_clearance(runtime, turn, agent, session, access)
     if turn.task is not None and turn.authority is Authority.SELF and not clearance.whole:
         # What it set itself to do is private, so such a turn speaks to itself (ADR 0032).
         turn = turn.replaced(channel=None)
-        clearance = turn_audience_clearance(runtime, turn, profile.agent, session, access)
+        clearance = turn_audience_clearance(runtime, turn, agent, session, access)
     read_before = turn_transcript_label(runtime, turn, session, transcript)
     narrowed = transcript.first_call is not None and not clearance.reads(read_before)
     if narrowed:
@@ -81,7 +82,8 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
     around = _surroundings(runtime, turn, profile, clearance)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
-        goal = _goal_of_turn(runtime, turn.agent_id, turn.task)
+        goal_id = goal_document_id(goal_id_of_label(turn.task))
+        goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_id)
     read = around is not None and around.is_untrusted
     read = read or any(line.taints_reader(turn.agent_id) for line in history)
     return TurnWork(
@@ -100,17 +102,11 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
         served=None if goal is None else goal.read(Goal),
         prompt=PromptInputs(
             around=around,
-            world=None
-            if profile.agent.world is None
-            else _known_world(runtime, turn, profile.agent, clearance),
+            world=None if agent.world is None else _known_world(runtime, turn, agent, clearance),
             turn_actions=_turn_actions(runtime, turn) if last and TURN_ACTIONS in last else (),
             seen_events=() if around is None else tuple(event.id for event in around.events),
         ),
     )
-
-
-def _goal_of_turn(runtime: Runtime, agent_id: str, label: str) -> Document | None:
-    return runtime.home.facts.get(agent_id, GOAL, goal_document_id(goal_id_of_label(label)))
 
 
 def _surroundings(
