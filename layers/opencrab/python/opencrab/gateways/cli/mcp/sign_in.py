@@ -63,7 +63,7 @@ def sign_out_of_mcp_server(terminal: Terminal, server: ServerName) -> None:
     terminal.client.patience_seconds = _ASK_SECONDS
     found = terminal.client.delete(*_PLACE, server, "sign-in")
     key = "mcp_signed_out" if found["revoked"] else "mcp_signed_out_here"
-    if not found["had_tokens"]:
+    if not found.get("had_tokens", True):  # a server of a release before does not say
         key = "mcp_signed_out_already"
     terminal.print_result(found, key, name=server)
 
