@@ -203,7 +203,7 @@ def test_an_undone_stop_takes_no_pin_away_that_came_later(home: House) -> None:
     experiments.unpin_learned_subject(home.runtime, "crab", "memories:search")
     assert learned.find_adjustment(home.home.facts, "crab", made.id).state == SUPERSEDED
     experiments.pin_learned_subject(home.runtime, "crab", "memories:search")
-    with pytest.raises(Conflict, match="it is superseded"):
+    with pytest.raises(Conflict, match="its state is superseded"):
         undo.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert mind(home).pinned == ("memories:search",)
     experiments.unpin_learned_subject(home.runtime, "crab", "memories:search")
