@@ -1,7 +1,5 @@
 """Where a skill stands among others: on trial, waiting, and in the agent's state."""
 
-from datetime import UTC, datetime
-
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_trials import (
@@ -10,36 +8,14 @@ from opencrab.domain.learning.skill_trials import (
     place_learned_skill,
 )
 from opencrab.domain.skills.lifecycle import (
-    SkillTeaching,
     promote_learned_skill,
     put_skill_on_trial,
-    skill_lesson,
-    teach_learned_skill,
     toggle_learned_skill,
 )
 from opencrab.domain.skills.skill import (
-    AcquiredSkill,
-    Effectiveness,
     SkillStatus,
-    SourceType,
 )
-
-NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
-LATER = datetime(2026, 2, 18, 9, 0, tzinfo=UTC)
-HELPS = Effectiveness(points=12, low=3, high=21, turns=90)
-OWN = SkillTeaching(
-    source_type=SourceType.EXPERIENCE, taught_by="owner", turn_id="t1", vouched=True
-)
-FOREIGN = OWN.replaced(vouched=False, taught_by="stranger")
-
-
-def taught(
-    stored: AcquiredSkill | None = None, teaching: SkillTeaching = OWN, text: str = "Ask why."
-) -> AcquiredSkill:
-    """A skill after somebody taught it."""
-    return teach_learned_skill(
-        stored, skill_lesson("good-questions", "質問のしかた", guidance=text), teaching, NOW
-    )
+from tests.unit.domain.skills.taught import FOREIGN, LATER, taught
 
 
 def test_so_many_are_on_trial_and_the_rest_wait_until_there_is_room() -> None:

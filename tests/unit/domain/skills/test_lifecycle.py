@@ -3,7 +3,6 @@
 import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -36,30 +35,13 @@ from opencrab.domain.skills.skill import (
     QUARANTINED_SKILLS,
     SKILLS_KEPT,
     AcquiredSkill,
-    Effectiveness,
     SkillStatus,
-    SourceType,
 )
 from opencrab.domain.text.plain import clean_text, text_on_one_line
 from tests.soak import count
+from tests.unit.domain.skills.taught import FOREIGN, HELPS, LATER, NOW, OWN, taught
 
-NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
-LATER = datetime(2026, 2, 18, 9, 0, tzinfo=UTC)
-HELPS = Effectiveness(points=12, low=3, high=21, turns=90)
 EXAMPLES = count("lessons and skills")
-OWN = SkillTeaching(
-    source_type=SourceType.EXPERIENCE, taught_by="owner", turn_id="t1", vouched=True
-)
-FOREIGN = OWN.replaced(vouched=False, taught_by="stranger")
-
-
-def taught(
-    stored: AcquiredSkill | None = None, teaching: SkillTeaching = OWN, text: str = "Ask why."
-) -> AcquiredSkill:
-    """A skill after somebody taught it."""
-    return teach_learned_skill(
-        stored, skill_lesson("good-questions", "質問のしかた", guidance=text), teaching, NOW
-    )
 
 
 @pytest.mark.parametrize(
