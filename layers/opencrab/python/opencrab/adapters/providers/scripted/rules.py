@@ -48,19 +48,28 @@ def _rule(action: str, pattern: str) -> ScriptRule:
     return ScriptRule(action, re.compile(pattern, re.IGNORECASE | re.DOTALL))
 
 
-_FILE = r"[「『\"'`]?(?P<path>[A-Za-z0-9_./-]{1,200}|[\w/-]{1,200}\.\w{1,20})[」』\"'`]?"
+_FILE = (
+    r"[「『\"'`]?(?P<path>[A-Za-z0-9_./-]{0,199}[A-Za-z0-9_/-]|[\w/-]{1,200}\.\w{1,20})[」』\"'`]?"
+)
 _START = r"^\s*(?:please\s+|(?:could|can|will)\s+you\s+(?:please\s+)?)?"
 _END = r"\s?[\u3002.!?\uff01\uff1f]{0,3}$"
 _QUOTED = r"[「『](?P<content>[^「」『』]+)[」』]"
+_QUOTED_EN = r"[\"'\u201c](?P<content>[^\"\u201d\n]+?)[\"'\u201d]"
+_UNQUOTED_JA = r"(?P<content>[^「」『』:\uff1a\n]{1,200}?)"
+_WRITE_JA = r"書(?:い|き|く|け|こ)"
+_COLON_JA = r"[^\s\u3002:\uff1a]{0,12}\s*[:\uff1a]\s*"
 
 RULES = (
     _rule("ws_write", _START + r"write\s+(?:to\s+)?" + _FILE + r"\s*[:\uff1a]\s*(?P<content>.+)"),
-    _rule("ws_write", _QUOTED + r"\s?と?を?\s?" + _FILE + r"\s?[にへ]\s?書(?:い|き)"),
-    _rule("ws_write", _FILE + r"\s?[にへ]\s?" + _QUOTED + r"\s?[とを]\s?書(?:い|き)"),
+    _rule("ws_write", _START + r"write\s+" + _QUOTED_EN + r"\s+(?:in)?to\s+" + _FILE + _END),
+    _rule("ws_write", _QUOTED + r"\s?と?を?\s?" + _FILE + r"\s?[にへ]\s?" + _WRITE_JA),
+    _rule("ws_write", _FILE + r"\s?[にへ]\s?" + _QUOTED + r"\s?[とを]\s?" + _WRITE_JA),
+    _rule("ws_write", _FILE + r"\s?[にへ]\s?" + _WRITE_JA + _COLON_JA + r"(?P<content>.+)"),
+    _rule("ws_write", _FILE + r"\s?[にへ]\s?" + _UNQUOTED_JA + r"\s?と\s?" + _WRITE_JA),
     _rule("ws_list", _START + r"(?:list|show)\s+(?:the\s+|my\s+|all\s+|your\s+)*files\b"),
     _rule("ws_list", r"ファイル(?:の)?(?:一覧|を(?:一覧|見せ|列挙))"),
     _rule("ws_read", _START + r"read\s+(?:the\s+)?(?:file\s+)?" + _FILE + _END),
-    _rule("ws_read", _FILE + r"\s?を\s?(?:読(?:ん|み)|見せ|開い)"),
+    _rule("ws_read", _FILE + r"\s?を\s?(?:読(?:ん|み|む)|見せ|開(?:い|く))"),
     _rule("send_noreact", _START + r"(?:stay|be|keep)\s+(?:silent|quiet)\b"),
     _rule("send_noreact", r"(?:黙っ|静かにし)て"),
     _rule("send_speech", _START + r"say\s*(?:[:\uff1a]\s*|\s)(?P<content>.+)"),
