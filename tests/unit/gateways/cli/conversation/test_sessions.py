@@ -4,6 +4,7 @@ import pytest
 
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.conversation.session import SessionStatus
+from opencrab.gateways.cli.scripting.exit_code import ExitCode
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import NOW, agent_view, line_view, session_view
 
@@ -40,6 +41,23 @@ def test_the_latest_conversation_comes_first(program: Program) -> None:
     assert rows[0] == ["id", "agent", "title", "changed"]
     assert rows[1][:4] == ["s1", "Ada,", "?", "2027-01-05"]
     assert rows[2][:5] == ["s0", "Ada", "お金", "(ended)", "2026-01-05"]
+
+
+@pytest.mark.parametrize("name", ["Ada", "ada-id"])
+def test_only_the_sessions_of_one_agent_are_asked_for(
+    program: Program, server: Server, name: str
+) -> None:
+    assert "お金" in program.run("sessions", "list", "--agent", name).out
+    listed = next(each for each in server.requests if each.url.path.endswith("/sessions"))
+    assert listed.url.params["agent_id"] == "ada-id"
+    program.run("sessions", "list")
+    assert "agent_id" not in server.requests[-1].url.params
+
+
+def test_sessions_of_an_unknown_agent_are_an_error(program: Program) -> None:
+    said = program.run("sessions", "list", "--agent", "誰か")
+    assert said.code == ExitCode.NOT_FOUND
+    assert "there is no agent 誰か" in said.err
 
 
 def test_the_list_speaks_japanese_and_json(program: Program) -> None:

@@ -130,6 +130,18 @@ def test_a_heartbeat_that_stopped_is_wrong(
     assert "heartbeat" not in findings(beat(40), now=None)
 
 
+def test_what_the_server_says_of_its_errors_is_told_in_japanese() -> None:
+    error = {
+        "problem": "provider 'x' is not set up: K",
+        "cure": "install the full OpenCrab package",
+    }
+    told = findings({"backups": {"ok": False, **error}, "settings_file": error}, JAPANESE)
+    for name in ("backups", "settings"):
+        assert "プロバイダー 'x' は設定されていません: K" in told[name].detail
+        assert "OpenCrab" in told[name].cure
+        assert "install" not in told[name].cure
+
+
 @pytest.mark.parametrize("failed_at", ["2026-01-05T08:00:00+00:00", None, "soon"])
 @pytest.mark.parametrize(
     ("words", "failed", "retry", "well"),

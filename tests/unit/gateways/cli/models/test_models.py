@@ -1,5 +1,6 @@
 """Models and providers at the terminal: listed with their prices, which can be made new."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -102,6 +103,32 @@ def test_free_and_unusable_models_are_marked(
     server.on("GET /llm/models", page(free, model("ollama:x", PRICE, problem="gone")))
     told = program.run("--language", language, "models").out
     assert all(word in told for word in words)
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        ("provider 'x' is not set up: X_KEY", "プロバイダー 'x' は設定されていません: X_KEY"),
+        ("the price of 'x:y' is not known", "'x:y' の料金が不明です"),
+        ("it is not installed: run `ollama pull y`", "`ollama pull y` を実行してください"),
+        ("gone", "gone"),
+    ],
+)
+def test_why_a_model_cannot_be_used_is_told_in_japanese(
+    program: Program, server: Server, problem: str, told: str
+) -> None:
+    server.on("GET /llm/models", page(model("x:y", PRICE, problem=problem)))
+    assert told in program.run("--language", "ja", "models").out
+    assert problem in program.run("models").out
+
+
+@pytest.mark.parametrize("word", ["list", "show"])
+def test_a_group_that_lists_by_itself_does_so_by_name_too(
+    program: Program, server: Server, word: str
+) -> None:
+    server.on("GET /llm/models", page(*MODELS))
+    assert program.run("models", word).out == program.run("models").out
+    assert word not in re.findall(r"^  (\S+)", program.run("models", "-h").out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("args", [("--json", "models"), ("models", "--json")], ids=" ".join)

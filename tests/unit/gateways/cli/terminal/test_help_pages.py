@@ -46,6 +46,31 @@ def test_help_says_what_the_exit_codes_mean_and_where_all_of_them_are(
     assert named == {int(code) for code in ExitCode if code < ExitCode.TERMINAL_CLOSED}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "language", "hint"),
+    [
+        (
+            ("memory", "list", "Ada"),
+            "en",
+            "Name the agent with --agent: `opencrab memory list --agent Ada`",
+        ),
+        (
+            ("turns", "list", "Ada B"),
+            "ja",
+            "エージェントは --agent で指定します: `opencrab turns list --agent 'Ada B'`",
+        ),
+        (("freeze", "a", "b"), "en", "Run `opencrab freeze -h` for help."),
+        (("memory", "list", "--agnet", "Ada"), "en", "Run `opencrab memory list -h` for help."),
+    ],
+)
+def test_a_name_without_its_option_is_told_how_to_give_it(
+    program: Program, arguments: tuple[str, ...], language: str, hint: str
+) -> None:
+    said = program.run("--language", language, *arguments)
+    assert said.code == ExitCode.USAGE
+    assert hint in said.err.splitlines()
+
+
 def test_japanese_help_names_environment_variables_in_japanese(program: Program) -> None:
     shown = program.run("--help", LANG="ja_JP.UTF-8").out
     assert "[環境変数: OPENCRAB_URL]" in shown

@@ -184,7 +184,9 @@ def _tell_plan(terminal: Terminal, plan: dict[str, Any]) -> None:
     if plan["state"] in {"none", "waiting"}:
         terminal.print_sentence("plan_waiting")
     elif plan["state"] == "failed":
-        terminal.print_sentence("plan_failed", why=clean_terminal_text(plan["why"]))
+        terminal.print_sentence(
+            "plan_failed", why=terminal.error_text(clean_terminal_text(plan["why"]))
+        )
     elif plan["state"] == "planned":
         terminal.print_sentence("plan_head")
     for goal in plan["goals"]:

@@ -21,6 +21,7 @@ def _group(name: str, *commands: CommandNode) -> CommandNode:
 
 
 ALIASES = (
+    _short("status", "doctor.doctor:doctor"),
     _group("actions", _short("list", "skills.actions:list_actions")),
     _group("peers", _short("add", "configuration.mcp_servers:add_peer_elsewhere")),
     _alias("task", "tasks", table="goals.tasks:COMMANDS"),

@@ -30,7 +30,13 @@ class LazyCommands(Mapping[str, Any]):
     @cached_property
     def nodes(self) -> dict[str, CommandNode]:
         """The nodes by their names."""
-        return {node.name: node for node in self._node.members()}
+        nodes = {node.name: node for node in self._node.members()}
+        runs = "" if self._node.hidden else self._node.runs
+        if isinstance(runs, str) and runs.partition(":")[2].startswith(("list_", "show_")):
+            # The group alone lists or shows; who knows other groups types the word for it.
+            for name in ("list", "show"):
+                nodes.setdefault(name, CommandNode(name, self._node.purpose, runs, hidden=True))
+        return nodes
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
@@ -102,7 +108,7 @@ def _build_command(node: CommandNode) -> Any:
     """Load a node's function and return the command that typer makes of it."""
     app = command_tree_typer_app(node)
     if not node.is_group:
-        app.command(node.name, cls=TranslatedCommand)(node.function())
+        app.command(node.name, cls=TranslatedCommand, help=node.purpose or None)(node.function())
         command: Any = get_command(app)
         name_values_of_command_options(command)
     else:

@@ -139,9 +139,11 @@ def check_provider(terminal: Terminal, name: ProviderName) -> None:
         count = len(health.models or ())
         terminal.print_sentence("provider_ok", name=name, ms=health.latency_ms, count=count)
     else:
-        terminal.print_complaint(terminal.words("provider_down", name=name, why=health.problem))
+        terminal.print_complaint(
+            terminal.words("provider_down", name=name, why=terminal.error_text(health.problem))
+        )
         if health.cure:
-            terminal.print_complaint(f"  → {health.cure}")
+            terminal.print_complaint(f"  → {terminal.error_text(health.cure)}")
     if not health.ok:
         raise typer.Exit(ExitCode.UNAVAILABLE)
 

@@ -46,8 +46,10 @@ def check_remote_provider(terminal: Terminal, name: str) -> None:
         ms, count = found["latency_ms"], len(found["models"] or ())
         terminal.print_sentence("provider_ok", name=name, ms=ms, count=count)
     else:
-        terminal.print_complaint(terminal.words("provider_down", name=name, why=found["problem"]))
+        terminal.print_complaint(
+            terminal.words("provider_down", name=name, why=terminal.error_text(found["problem"]))
+        )
         if found["cure"]:
-            terminal.print_complaint(f"  → {found['cure']}")
+            terminal.print_complaint(f"  → {terminal.error_text(found['cure'])}")
     if not found["ok"]:
         raise typer.Exit(ExitCode.UNAVAILABLE)

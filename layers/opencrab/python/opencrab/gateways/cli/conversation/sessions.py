@@ -9,17 +9,24 @@ import typer
 from opencrab.gateways.cli.terminal.arguments import SESSIONS, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
-from opencrab.gateways.cli.terminal.lookup import agent_names_for_terminal
+from opencrab.gateways.cli.terminal.lookup import agent_names_for_terminal, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="A session's id."), SESSIONS]
 
 
 @cli_command
-def list_sessions(terminal: Terminal) -> None:
+def list_sessions(
+    terminal: Terminal,
+    *,
+    agent: Annotated[str | None, cli_option("Only sessions with this agent.", "AGENT")] = None,
+) -> None:
     """List the conversations, newest first."""
+    agent_id = None if agent is None else find_agent_for_terminal(terminal, agent)["id"]
     sessions = sorted(
-        terminal.client.items("sessions"), key=lambda session: session["updated_at"], reverse=True
+        terminal.client.items("sessions", agent_id=agent_id),
+        key=lambda session: session["updated_at"],
+        reverse=True,
     )
     terminal.show_list(sessions, _draw, "no_sessions")
 

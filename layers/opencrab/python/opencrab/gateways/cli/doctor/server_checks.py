@@ -13,6 +13,7 @@ from typing import Any
 from opencrab.domain.amounts import format_dollars_exactly
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
+from opencrab.gateways.language.error_texts import error_text_in
 
 LARGEST_SKEW_SECONDS = 60
 LATEST_BEAT_SECONDS = 300
@@ -176,9 +177,14 @@ def _of_backups(words: SentenceCatalog, backups: Mapping[str, Any]) -> Iterator[
     elif backups.get("ok") is False:
         failed = server_time_for_doctor(backups.get("failed_at"))
         at = "?" if failed is None else format_time_for_terminal(failed.isoformat())
-        detail = words("backups_failed", at=at, problem=backups.get("problem"))
-        cure = words("backups_cure", cure=backups.get("cure"))
+        detail = words("backups_failed", at=at, problem=_error_text(words, backups.get("problem")))
+        cure = words("backups_cure", cure=_error_text(words, backups.get("cure")))
         yield Finding("backups", CheckVerdict.WRONG, detail, cure)
+
+
+def _error_text(words: SentenceCatalog, said: object) -> str:
+    """Return what the server says of an error in the user's language; "-" if it says nothing."""
+    return error_text_in(words.tongue, str(said or "-"))
 
 
 def _of_settings_file(words: SentenceCatalog, file: Mapping[str, Any]) -> Iterator[Finding]:
@@ -186,8 +192,8 @@ def _of_settings_file(words: SentenceCatalog, file: Mapping[str, Any]) -> Iterat
         return
     version, problem = file.get("version"), file.get("problem")
     if problem:
-        cure = words("settings_file_cure", cure=str(file.get("cure") or "-").rstrip("."))
-        detail = words("settings_file_wrong", problem=problem)
+        cure = words("settings_file_cure", cure=_error_text(words, file.get("cure")).rstrip("."))
+        detail = words("settings_file_wrong", problem=_error_text(words, problem))
         yield Finding("settings", CheckVerdict.WRONG, detail, cure)
     elif version:
         detail = words("settings_file_ok", version=str(version).strip('"'))

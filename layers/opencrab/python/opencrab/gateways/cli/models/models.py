@@ -121,7 +121,9 @@ def _state(terminal: Terminal, provider: dict[str, Any]) -> str:
     if provider["missing"]:
         return terminal.words("provider_lacks", what=provider["missing"])
     if not provider.get("ready", True):
-        return terminal.words("provider_silent", problem=provider.get("problem") or "?")
+        return terminal.words(
+            "provider_silent", problem=terminal.error_text(provider.get("problem") or "?")
+        )
     return terminal.words("provider_ready")
 
 
@@ -147,7 +149,7 @@ def _draw(terminal: Terminal, models: list[ModelView]) -> None:
 def _notes(terminal: Terminal, model: ModelView) -> str:
     """Return whether a model is free and private, or why it cannot be used now."""
     if model.get("problem"):
-        return terminal.words("model_unusable", why=model["problem"])
+        return terminal.words("model_unusable", why=terminal.error_text(model["problem"]))
     told = [word for word in ("free", "private") if model.get(word)]
     return ", ".join(terminal.words.term(word) for word in told)
 

@@ -12,7 +12,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 Frozen = Annotated[
     str | None,
     typer.Argument(
-        metavar="[AGENT]",
+        metavar="AGENT",
         show_default=False,
         help="An agent's id or name; default: all agents.",
     ),

@@ -279,9 +279,9 @@ def _complain(terminal: Terminal, name: str, health: ProviderHealth, *, asks: bo
     """Print why a provider cannot be used: in words of the setup if they say it, else its own."""
     words = _FAULTS.get(health.fault) if health.fault is not None else None
     said = health.problem.partition(": ")[2] or health.problem
-    why = terminal.words(words[0], why=said) if words else health.problem
+    why = terminal.words(words[0], why=said) if words else terminal.error_text(health.problem)
     terminal.print_complaint(terminal.words("provider_down", name=name, why=why))
-    cure = health.cure or terminal.words("setup_again")
+    cure = terminal.error_text(health.cure or "") or terminal.words("setup_again")
     if asks and words:
         cure = terminal.words(words[1])
     terminal.print_complaint(f"  → {cure}")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from shlex import quote
 from typing import Any
 
 import typer
@@ -82,13 +83,24 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
         words = terminal_words_of_context(context)
         help_of = f"{context.command_path} {context.help_option_names[0]}"
         message = _terminal_usage_message(self.message, words)
-        hint = words("usage_try", command=help_of)
+        hint = self._agent_hint(words) or words("usage_try", command=help_of)
         if context.meta.get(_JSON):
             lines = [terminal_json_line({"error": error_json_for_scripts(USAGE, message, hint)})]
         else:
             usage = _with_local_headings(context.get_usage(), words)
             lines = [usage, hint, "", words("usage_error", message=message)]
         typer.echo("\n".join(lines), file=file, err=True)
+
+    def _agent_hint(self, words: SentenceCatalog) -> str:
+        """Return the command line with `--agent`; "" unless one name stands there without."""
+        found = re.fullmatch(
+            r"Got unexpected extra arguments?(?:\(s\))? \((?P<name>.*)\)", self.message
+        )
+        options = {name for each in self.ctx.command.params for name in each.opts}
+        if found is None or "--agent" not in options:
+            return ""
+        command = f"{self.ctx.command_path} --agent {quote(found['name'])}"
+        return words("usage_name_agent", command=command)
 
 
 def _remember_options(context: Any, args: list[str]) -> None:

@@ -126,9 +126,9 @@ class Terminal:
             self.err.write(terminal_json_line({"error": error}) + "\n")
             self.err.flush()
             return
-        self.print_complaint(f"opencrab: {error['message']}")
+        self.print_complaint(f"opencrab: {self.error_text(error['message'])}")
         if error["cure"]:
-            self.print_complaint(f"  → {error['cure']}")
+            self.print_complaint(f"  → {self.error_text(error['cure'])}")
 
     def discard_output(self) -> None:
         """Send what is still to be written nowhere, as nobody can read it."""

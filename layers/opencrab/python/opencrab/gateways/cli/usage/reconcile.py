@@ -103,7 +103,9 @@ def _draw_outcome(terminal: Terminal, found: dict[str, Any]) -> None:
     if not found["settled"]:
         held = format_micro_usd(call["held_micro_usd"])
         if call["held_micro_usd"]:
-            terminal.print_dim(words("reconcile_held", amount=held, why=found["problem"]))
+            terminal.print_dim(
+                words("reconcile_held", amount=held, why=terminal.error_text(found["problem"]))
+            )
         else:
             terminal.print_dim(words("reconcile_nothing_held"))
         terminal.line()
