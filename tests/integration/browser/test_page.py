@@ -243,6 +243,16 @@ def test_a_message_that_did_not_arrive_is_sent_again_once(
     assert len(said) == 1
 
 
+def test_a_conversation_is_called_by_its_first_message(
+    installation: Installation, window: Browser
+) -> None:
+    installation.talk(window, installation.agent("Namer"))
+    window.type("#message", f"plan 明日の予定{ENTER}")
+    window.until(lambda: window.count(".message.theirs") == 1, "no answer")
+    window.run("location.reload()")
+    window.says("plan 明日の予定 ·", "#conversation")
+
+
 def _lines(installation: Installation) -> list[str]:
     sessions = installation.server.call("GET", "/sessions?limit=200")["items"]
     newest = max(sessions, key=lambda session: session["created_at"])["id"]

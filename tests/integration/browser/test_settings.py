@@ -37,6 +37,10 @@ def test_the_installation_says_what_works_and_freezes(
     cure = "を設定して、起動し直してください" if japanese else "and start again"
     window.says(cure, "#part-part_missing ~ *")
     window.shown(".check.ok")
+    names = window.run(
+        "return [...document.querySelectorAll('.check strong')].map((each) => each.textContent)"
+    )
+    assert ("データ" if japanese else "Data") in names
     window.run(SILENT)
     window.click(".switch .stop")
     window.shown(".switch .warning")

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import opencrab
+from opencrab.gateways.cli.language.sentences import CliLanguage, sentences_of_language
 from opencrab.gateways.rest.app import PAGES
 from opencrab.gateways.rest.page import page_files
 from opencrab.gateways.rest.page.page_files import browser_page_response
@@ -15,6 +17,19 @@ from opencrab.gateways.rest.page.page_files import browser_page_response
 STATIC = Path(page_files.__file__).parent / "static"
 FIRST_PAGE_BYTES = 200_000
 SCRIPTS = sorted(STATIC.rglob("*.js"))
+PACKAGE = Path(opencrab.__file__).parent
+CHECKS = sorted(
+    path
+    for place in (
+        "engine/installation/*_checks.py",
+        "engine/discord/diagnosis.py",
+        "gateways/local/machine_checks.py",
+        "bootstrap/local/doctor.py",
+    )
+    for path in PACKAGE.glob(place)
+)
+CHECKED = re.compile(r"(?:findings|doctor)\.(?:well|warning|problem|ill)\(\s*\"(\w+)\"")
+"""A check that is made, with the word that its name begins with."""
 
 
 def page_scope(path: str = "/", **headers: str) -> dict[str, Any]:
@@ -167,6 +182,17 @@ def test_every_text_of_an_area_is_there_in_both_languages_and_used(area: str) ->
         assert fields[0] == fields[1], key
         families = {key[:at] for at in range(1, len(key)) if key[at - 1] == "_"}
         assert f'"{key}"' in code or any(f"{each}${{" in code for each in families), key
+
+
+def test_each_check_of_the_installation_has_its_name() -> None:
+    """Their names are those that the terminal has words for too."""
+    texts = words_of_areas()["settings"]
+    terminal = sentences_of_language(CliLanguage.of("ja"))["terms"]
+    named = {key.removeprefix("check_of_"): each["ja"] for key, each in texts.items()}
+    checks = {name for path in CHECKS for name in CHECKED.findall(path.read_text("utf-8"))}
+    assert len(checks) > 20
+    assert checks - set(named) == set()
+    assert {name: terminal[name] for name in checks & set(terminal)}.items() <= named.items()
 
 
 def test_each_page_of_an_agent_has_its_name() -> None:

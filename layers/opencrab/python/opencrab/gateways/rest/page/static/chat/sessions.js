@@ -13,9 +13,9 @@ export function conversationsWith(agentId, sessions, who) {
   return sessions.filter(isListed).sort((one, other) => other.updated_at.localeCompare(one.updated_at));
 }
 
-/** The title of a conversation: its name or theme, and when it changed. */
+/** The title of a conversation: its name, its theme or its first message, and when it changed. */
 export function titleOf(session) {
-  const title = session.name || session.theme;
+  const { title } = session;
   const at = time(session.updated_at).textContent;
   return title ? `${visibleText(title).slice(0, 60)} · ${at}` : at;
 }

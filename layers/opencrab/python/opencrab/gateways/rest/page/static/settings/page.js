@@ -1,6 +1,6 @@
 /** The installation: whether it runs, what works, and what is not set up. */
 
-import { element, foreign, text, visibleText } from "../lib/elements.js";
+import { element, foreign, hasText, text, visibleText } from "../lib/elements.js";
 import { freezeSwitch } from "../lib/freeze.js";
 import { action, card, reading, table } from "../lib/widgets.js";
 import { frame } from "./frame.js";
@@ -34,11 +34,19 @@ function checks(api, signal) {
 
 const MARKS = { ok: "✓", warning: "!", problem: "✕" };
 
+/** The name of a check, such as "model openai:gpt-5", whose first word is one of ours. */
+function nameOfCheck(name) {
+  const [kind, ...rest] = name.split(" ");
+  const known = `check_of_${kind}`;
+  if (!hasText(known)) return foreign(name);
+  return [text(known), ...(rest.length === 0 ? [] : [" ", foreign(rest.join(" "))])];
+}
+
 export function checkList(all) {
   return element("ul", { class: "checks" }, all.map(({ name, state, what, cure }) => element("li", { class: `check ${state}` },
     element("span", { class: "mark", "aria-hidden": "true" }, MARKS[state] ?? "?"),
     element("div", {},
-      element("p", {}, element("strong", {}, foreign(name)), " ", element("span", { class: "badge" }, text(`check_${state}`)), " ", visibleText(what)),
+      element("p", {}, element("strong", {}, nameOfCheck(name)), " ", element("span", { class: "badge" }, text(`check_${state}`)), " ", visibleText(what)),
       cure ? element("p", { class: "hint" }, visibleText(cure)) : null))));
 }
 
