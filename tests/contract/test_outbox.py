@@ -58,6 +58,20 @@ def test_an_utterance_in_another_state_is_left_alone(home: Home) -> None:
     assert home.outbox.get(TARGET, "t1#0001") == utterance(1)
 
 
+@pytest.mark.parametrize("state", [DeliveryState.SENDING, DeliveryState.INDETERMINATE])
+def test_an_utterance_whose_sender_is_at_a_later_piece_is_left_to_it(
+    home: Home, state: DeliveryState
+) -> None:
+    put(home, utterance(1))
+    first = utterance(1, state=DeliveryState.SENDING, attempts=1)
+    second = first.replaced(piece=1, updated_at=later(5))
+    assert home.outbox.mark(first, DeliveryState.QUEUED)
+    assert home.outbox.mark(second, DeliveryState.SENDING)
+    assert not home.outbox.mark(first.replaced(state=state), DeliveryState.SENDING)
+    assert home.outbox.get(TARGET, "t1#0001") == second
+    assert home.outbox.mark(second.replaced(state=state), DeliveryState.SENDING)
+
+
 def test_an_unknown_utterance_is_not_marked(home: Home) -> None:
     assert not home.outbox.mark(utterance(9), DeliveryState.QUEUED)
     with pytest.raises(NotFound):

@@ -20,8 +20,8 @@ class SweepBlind(BadAdapter):
     """The sweep never finds a turn whose message was lost."""
 
     name = "stale headers not swept"
-    scenarios = ("text",)
-    caught_by = "random:text/5550"
+    scenarios = ("approved",)
+    caught_by = "random:approved/34"
 
     class over(Over):  # noqa: N801 - stands for an attribute
         def list_overdue(self, *_arguments: object, **_named: object) -> tuple[Turn, ...]:

@@ -125,9 +125,30 @@ MUTANTS = (
     Mutant(
         id="outbox-two-senders",
         module="opencrab.adapters.sqlite.journal",
-        old="if body is None or Utterance.from_stored(body).state is not expected:",
-        new="if body is None:",
+        old="if stored is None or stored.state is not expected or stored.piece > utterance.piece:",
+        new="if stored is None or stored.piece > utterance.piece:",
         fault="two workers send the same words",
+    ),
+    Mutant(
+        id="outbox-piece-goes-back",
+        module="opencrab.adapters.sqlite.journal",
+        old="if stored is None or stored.state is not expected or stored.piece > utterance.piece:",
+        new="if stored is None or stored.state is not expected:",
+        fault="words that were shown count as not shown, since a second worker read them too early",
+    ),
+    Mutant(
+        id="queue-late-worker-frees-group",
+        module="opencrab.adapters.sqlite.queue",
+        old="if earlier is None:",
+        new="if True:",
+        fault="a late worker ends a message that another has: two turns of a session at once",
+    ),
+    Mutant(
+        id="queue-late-claim",
+        module="opencrab.adapters.sqlite.journal",
+        old="if held is None and self._taken.is_void(receipt):",
+        new="if False:",
+        fault="a worker that slept takes the turn from the one that has its message",
     ),
     Mutant(
         id="outbox-lost-not-found",

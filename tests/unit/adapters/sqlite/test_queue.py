@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
@@ -80,6 +82,70 @@ def test_a_delivery_that_nobody_claimed_in_time_counts_and_its_receipt_is_void(
         opened.turns.acknowledge(first.receipt)
         clock.advance(31)
         assert taken(opened) is not None
+
+
+def test_a_late_worker_does_not_take_the_message_from_the_hands_of_the_next_one(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock(NOW)
+    with sqlite(tmp_path, clock) as opened:
+        admitted(opened)
+        sent(opened, "a")
+        opened.turns.send('{"v":1,"turn":"t2"}', group="a", deduplication="the next turn")
+        late = taken(opened)
+        assert late is not None
+        assert opened.journal.claim("t1", lease_until=later(60), receipt=late.receipt) is not None
+        clock.advance(31)
+        second = taken(opened)
+        assert second is not None
+        assert (second.body, second.count) == (BODY, 2)
+        opened.turns.acknowledge(late.receipt)
+        assert not opened.turns.continue_later(late.receipt, 0)
+        # The session's next turn waits for the one that is in hand.
+        assert taken(opened) is None
+        claimed = opened.journal.claim("t1", lease_until=later(90), receipt=second.receipt)
+        assert claimed is not None
+        assert (claimed.turn.epoch, claimed.turn.receipt) == (2, second.receipt)
+        opened.turns.acknowledge(second.receipt)
+        following = taken(opened)
+        assert following is not None
+        assert following.body == '{"v":1,"turn":"t2"}'
+
+
+@pytest.mark.parametrize("claims", ["before", "after"])
+def test_a_worker_whose_message_came_again_before_its_claim_gets_no_turn(
+    tmp_path: Path, claims: str
+) -> None:
+    clock = FakeClock(NOW)
+    with sqlite(tmp_path, clock) as opened:
+        admitted(opened)
+        sent(opened, "a")
+        late = taken(opened)
+        clock.advance(31)
+        second = taken(opened)
+        assert late is not None
+        assert second is not None
+        if claims == "before":
+            assert opened.journal.claim("t1", lease_until=later(60), receipt=late.receipt) is None
+        claimed = opened.journal.claim("t1", lease_until=later(60), receipt=second.receipt)
+        assert opened.journal.claim("t1", lease_until=later(60), receipt=late.receipt) is None
+        assert claimed is not None
+        assert opened.journal.header("t1") == claimed.turn
+
+
+def test_a_message_that_is_ended_while_it_comes_again_does_not_come(tmp_path: Path) -> None:
+    clock = FakeClock(NOW)
+    with sqlite(tmp_path, clock) as opened:
+        admitted(opened)
+        sent(opened, "a")
+        first = taken(opened)
+        assert first is not None
+        opened.journal.claim("t1", lease_until=later(60), receipt=first.receipt)
+        clock.advance(31)
+        opened.turns.acknowledge(first.receipt)
+        assert taken(opened) is None
+        clock.advance(31)
+        assert taken(opened) is None
 
 
 def test_the_next_process_finds_a_message_as_if_nobody_had_taken_it(tmp_path: Path) -> None:

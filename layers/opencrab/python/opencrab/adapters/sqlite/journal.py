@@ -137,16 +137,20 @@ class SqliteJournal:
         self, turn_id: str, *, lease_until: datetime, receipt: str | None
     ) -> RecordedTurn | None:
         held = self._taken.get(receipt)
+        # A worker that slept until its message came again has no part in the turn: the one that has
+        # the message would end it, and the session's next turn would begin beside this one.
+        if held is None and self._taken.is_void(receipt):
+            return None
         # Nothing was done yet: without this claim the turn is queued, as it was (ADR 0039).
         with self._database.write_transaction(relaxed=True) as items:
             turn = turn_of_sqlite_row(turn_id, items.get(f"TURN#{turn_id}", "H"))
             if turn.status.is_end or turn.status is TurnStatus.WAITING:
                 return None
+            if held is not None and not write_sqlite_queue_claim(items, receipt or "", held):
+                return None
             # A claim begins a new epoch, and whoever had the turn before fails at its next change:
             # a lease that has lapsed does not prove that its worker is dead (ADR 0004).
             turn = turn.with_claim(lease_until=lease_until, receipt=receipt)
-            if receipt is not None and held is not None:
-                write_sqlite_queue_claim(items, receipt, held)
             put_sqlite_turn(items, turn)
             records = turn_records_in_sqlite(items, turn_id) if turn.sequence > 1 else ()
         self._taken.drop(receipt)
@@ -341,7 +345,8 @@ class SqliteOutbox:
         with self._database.write_transaction() as items:
             body = items.get(pk, utterance.key)
             # Of two workers with the same utterance only one finds it in this state, and sends it.
-            if body is None or Utterance.from_stored(body).state is not expected:
+            stored = None if body is None else Utterance.from_stored(body)
+            if stored is None or stored.state is not expected or stored.piece > utterance.piece:
                 return False
             items.put(
                 pk,

@@ -28,10 +28,11 @@ _ENDED_KEPT = 256
 
 _FIRST_AT = "SELECT min(visible_at) FROM queue WHERE queue=? AND visible_at IS NOT NULL"
 _FIRST = (
-    "SELECT position, visible_at, body, grp, count FROM queue "
+    "SELECT position, visible_at, body, grp, count, receipt FROM queue "
     "WHERE queue=? AND visible_at IS NOT NULL ORDER BY visible_at, position LIMIT ?"
 )
-_TAKE = "UPDATE queue SET visible_at=?, receipt=?, count=? WHERE position=?"
+_TAKE = "UPDATE queue SET visible_at=?, receipt=?, count=? WHERE position=? AND receipt IS NULL"
+_TAKE_OVER = "UPDATE queue SET visible_at=?, receipt=?, count=? WHERE position=? AND receipt=?"
 _REMEMBER = "INSERT INTO sent VALUES (?1,?2,?3) ON CONFLICT DO UPDATE SET until=?3 WHERE until<=?4"
 _SEND = (
     "INSERT INTO queue (queue, grp, body, visible_at) VALUES (?1,?2,?3, CASE "
@@ -64,6 +65,7 @@ class PendingClaimRegistry:
         self._lock = threading.Lock()
         self._taken: dict[str, PendingClaim] = {}
         self._ended: deque[str] = deque(maxlen=_ENDED_KEPT)
+        self._void: deque[str] = deque(maxlen=_ENDED_KEPT)
 
     @contextmanager
     def choosing(self, queue: str) -> Iterator[dict[int, PendingClaim]]:
@@ -77,7 +79,17 @@ class PendingClaimRegistry:
         for other, held in list(self._taken.items()):
             if held.position == message.position:
                 del self._taken[other]
+                self._void.append(other)
         self._taken[receipt] = message
+
+    def void(self, receipt: str) -> None:
+        """Remember that the file's receipt of a message is void; while choosing."""
+        self._void.append(receipt)
+
+    def is_void(self, receipt: str | None) -> bool:
+        """Check whether a message came again since it was received with this receipt."""
+        with self._lock:
+            return receipt in self._void
 
     def get(self, receipt: str | None) -> PendingClaim | None:
         """Return the message of a receipt; None if the file has the receipt, or nobody."""
@@ -266,12 +278,28 @@ class SqliteQueue:
             first = _first_free(rows, taken)
             if first is None or first[1] > now:
                 return None
-            position, _, body, group, count = first
+            position, _, body, group, count, earlier = first
             # A delivery that nobody claimed in time was one, too.
             count = 1 + max(count, taken[position].count if position in taken else 0)
             receipt, until = secrets.token_hex(16), now + visibility_seconds * 1000
-            registry.take(receipt, PendingClaim(self._name, position, count, until))
+            held = PendingClaim(self._name, position, count, until)
+            if earlier is None:
+                registry.take(receipt, held)
+            elif self._take_over(earlier, receipt, held):
+                registry.void(earlier)
+            else:
+                return None
         return Delivery(body, group, receipt, count)
+
+    def _take_over(self, earlier: str, receipt: str, held: PendingClaim) -> bool:
+        """Write that a message has another worker; False if its worker has just ended it.
+
+        Its worker may be late and not dead. Were its receipt still in the file, it could remove the
+        message from the hands of this one, and the next one of the group would come beside it.
+        """
+        with self._database.write_transaction(relaxed=True) as items:
+            taken = (held.until, receipt, held.count, held.position, earlier)
+            return bool(items.execute(_TAKE_OVER, taken).rowcount)
 
     def _held(self, receipt: str) -> PendingClaim | None:
         """Return the claim of a message that is merely taken, to write before its receipt is."""
@@ -292,9 +320,12 @@ class SqliteQueue:
 
 
 def _first_free(
-    rows: Iterable[tuple[int, int, str, str, int]], taken: Mapping[int, PendingClaim]
-) -> tuple[int, int, str, str, int] | None:
-    """Return the message that can be received first: position, when, body, group, count."""
+    rows: Iterable[tuple[int, int, str, str, int, str | None]], taken: Mapping[int, PendingClaim]
+) -> tuple[int, int, str, str, int, str | None] | None:
+    """Return the message that can be received first: position, when, body, group, count, receipt.
+
+    The receipt is that of an earlier delivery, which claimed it.
+    """
     free = (
         (row[0], max(row[1], taken[row[0]].until if row[0] in taken else 0), *row[2:])
         for row in rows
@@ -323,9 +354,10 @@ def add_message_to_sqlite_queue(
         items.execute(_SEND, (message.queue, message.group, message.body, visible_at, ordered))
 
 
-def write_sqlite_queue_claim(items: SqliteItems, receipt: str, held: PendingClaim) -> None:
-    """Write who holds a message, and until when, if it is still there."""
-    items.execute(_TAKE, (held.until, receipt, held.count, held.position))
+def write_sqlite_queue_claim(items: SqliteItems, receipt: str, held: PendingClaim) -> bool:
+    """Write who holds a message, and until when; return False if it is gone or in other hands."""
+    taken = items.execute(_TAKE, (held.until, receipt, held.count, held.position))
+    return bool(taken.rowcount)
 
 
 def remove_message_from_sqlite_queue(

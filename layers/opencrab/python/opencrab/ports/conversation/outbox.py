@@ -13,7 +13,10 @@ class Outbox(Protocol):
         """Read an utterance; raises NotFound."""
 
     def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
-        """Store a new state; returns False if the stored state is not the expected one."""
+        """Store a new state; returns False if the stored state is not the expected one.
+
+        Nor is it stored if a later piece is stored as sent now: whoever sends is alive.
+        """
 
     def list_unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
         """Return utterances not at an end, last changed before a time, oldest first."""

@@ -24,6 +24,8 @@ SCHEMA = Schema("utterance")
 DUE = "outbox"
 RETENTION = timedelta(days=35)
 _TARGET_BYTES = 512
+_PIECE = "piece"
+"""The attribute with the index of the piece that is sent now or next, unless it is the first."""
 
 
 class DynamoOutbox:
@@ -41,7 +43,8 @@ class DynamoOutbox:
     def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
         # The network may carry this very mark twice: then the second holds as well.
         token = to_dynamodb_attribute(secrets.token_hex(8))
-        holds = (Path("state") == expected.value) | (Path("mark") == token)
+        reached = Path(_PIECE).does_not_exist() | (Path(_PIECE) <= utterance.piece)
+        holds = ((Path("state") == expected.value) & reached) | (Path("mark") == token)
         try:
             self._table.write(
                 put_item(_utterance_to_dynamodb_item(utterance) | {"mark": token}, holds)
@@ -65,6 +68,8 @@ def _utterance_to_dynamodb_item(utterance: Utterance) -> Item:
         "body": utterance.to_stored(),
         "state": utterance.state.value,
     }
+    if utterance.piece:
+        fields[_PIECE] = utterance.piece
     if utterance.state.is_end:
         fields["ttl"] = item_time_to_live(utterance.updated_at + RETENTION)
     else:
