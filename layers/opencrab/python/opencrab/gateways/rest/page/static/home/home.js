@@ -2,7 +2,7 @@
 
 import { badge, badgeOf } from "../agents/badge.js";
 import { explain, newId } from "../lib/api.js";
-import { button, currentLanguage, dollars, element, foreign, problem, text, visibleText } from "../lib/elements.js";
+import { button, currentLanguage, dollars, element, foreign, joinLines, problem, text, visibleText } from "../lib/elements.js";
 import { freezeSwitch } from "../lib/freeze.js";
 import { card, repeat } from "../lib/widgets.js";
 
@@ -126,7 +126,7 @@ class Home {
     const parts = [];
     if (setup?.model) {
       parts.push(element("p", {}, text("default_model"), " ", element("code", {}, visibleText(setup.model.default))));
-      const notes = (setup.model.notes ?? []).join(" ");
+      const notes = joinLines(setup.model.notes ?? []);
       if (notes) parts.push(element("p", { class: "hint" }, visibleText(notes)));
     }
     if (this.isOwner && !this.providers) this.providers = await this.#providers();

@@ -26,6 +26,9 @@ export const hasText = (key) => key in words;
 
 export const currentLanguage = () => language;
 
+/** The lines of a text as one: Japanese has no space between them. */
+export const joinLines = (lines) => lines.join(language === "ja" ? "" : " ");
+
 /** Remember the language for this browser; it is no secret, unlike the key. */
 export function storeLanguage(chosen) {
   try {

@@ -1,6 +1,6 @@
 /** The installation: whether it runs, what works, and what is not set up. */
 
-import { element, foreign, hasText, text, visibleText } from "../lib/elements.js";
+import { element, foreign, hasText, joinLines, text, visibleText } from "../lib/elements.js";
 import { freezeSwitch } from "../lib/freeze.js";
 import { action, card, reading, table } from "../lib/widgets.js";
 import { frame } from "./frame.js";
@@ -58,7 +58,7 @@ function missing(api, signal) {
   return reading(() => api.get("/setup"), ({ version, home, model, missing: parts }) => [
     element("p", {}, text("runs_version", { version }), " ", element("code", {}, visibleText(home.kind ?? "")), " ",
       text("runs_model"), " ", element("code", {}, visibleText(model.default))),
-    model.notes?.length ? element("p", { class: "warning" }, visibleText(model.notes.join(" "))) : null,
+    model.notes?.length ? element("p", { class: "warning" }, visibleText(joinLines(model.notes))) : null,
     parts.length === 0
       ? element("p", { class: "empty" }, text("nothing_missing"))
       : table(["missing_part", "missing_variable", "missing_cure"], parts.map((each) => [
