@@ -29,7 +29,8 @@ from opencrab.adapters.providers.catalogue.usable_default import (
     provider_settings_with_usable_default,
 )
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.llm import configured_llm_table
 from opencrab.bootstrap.rules import configured_engine_rules
@@ -163,8 +164,8 @@ class NewInstallation(House):
             configured.absent_below("llm.providers"),
         )
         usable = provider_settings_with_usable_default(known, None)
-        self.client_of_models = new_client()
-        models = ProviderModels(lambda: usable, lambda: HttpxTransport(self.client_of_models))
+        self.client_of_models = HttpConnections()
+        models = ProviderModels(lambda: usable, lambda: HttpTransport(self.client_of_models))
         self.furnish(
             clock=self.clock,
             models=models,

@@ -27,7 +27,8 @@ from opencrab.adapters.aws_client import aws_service_client
 from opencrab.adapters.dynamodb.table import Dispatch, Table, item_key, open_dynamodb_connection
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.turn.turn import TurnStatus
@@ -184,8 +185,8 @@ def counted() -> Counted:
 
 def figures(directory: Path, model_url: str, rounds: int = ROUNDS, turns: int = TURNS) -> Figures:
     """Both homes in turn, so that a busy machine disturbs both alike; the median pair of rounds."""
-    http = new_client()
-    models = ProviderModels(lambda: models_at(model_url), lambda: HttpxTransport(http))
+    http = HttpConnections()
+    models = ProviderModels(lambda: models_at(model_url), lambda: HttpTransport(http))
     tape = Tape()
     pairs: list[tuple[float, float]] = []
     with mock_aws(config=MOTO):

@@ -48,7 +48,7 @@ import opencrab.adapters.providers.{module}
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps((used.ru_utime + used.ru_stime) * 1000))
 """
-_HTTP = "import opencrab.adapters.providers.transport.httpx_transport"
+_HTTP = "import opencrab.adapters.providers.transport.http_transport"
 _NOTHING = _IMPORTS.split("import opencrab", maxsplit=1)[0] + _IMPORTS.split("{http}")[1]
 
 

@@ -12,7 +12,8 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
@@ -162,8 +163,8 @@ def world(directory: Path, base_url: str, *, durable: bool = True) -> Iterator[W
     clock = SystemClock()
     files, blobs = LocalFiles(directory), LocalBlobs(directory)
     home, database = open_sqlite_home(directory, clock, files=files, blobs=blobs, durable=durable)
-    client = new_client()
-    models = ProviderModels(lambda: models_at(base_url), lambda: HttpxTransport(client))
+    client = HttpConnections()
+    models = ProviderModels(lambda: models_at(base_url), lambda: HttpTransport(client))
     try:
         yield World(runtime_with(home, clock, models))
     finally:

@@ -9,7 +9,8 @@ import pytest
 
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -47,7 +48,7 @@ class Served(Prepared):
 
     vendor: Vendor
     streams: bool
-    transport: HttpxTransport
+    transport: HttpTransport
     url: str = ""
     told: list[ScriptedAnswer] = field(default_factory=list)
     sent: list[bytes] | None = field(default_factory=list)
@@ -81,13 +82,13 @@ WAYS = ["scripted", *(f"{name} {way}" for name in VENDORS for way in ("whole", "
 
 
 @pytest.fixture(scope="module")
-def transport() -> Iterator[HttpxTransport]:
-    with new_client() as client:
-        yield HttpxTransport(client)
+def transport() -> Iterator[HttpTransport]:
+    with HttpConnections() as client:
+        yield HttpTransport(client)
 
 
 @pytest.fixture(params=WAYS)
-def prepared(request: pytest.FixtureRequest, transport: HttpxTransport) -> Iterator[Prepared]:
+def prepared(request: pytest.FixtureRequest, transport: HttpTransport) -> Iterator[Prepared]:
     """A model that will answer as told."""
     name, _, way = request.param.partition(" ")
     if name == "scripted":

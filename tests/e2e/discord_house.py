@@ -14,7 +14,7 @@ import httpx
 from opencrab.adapters.discord.channel import DiscordChannel
 from opencrab.adapters.discord.client import DiscordClient
 from opencrab.adapters.discord.preview import DiscordPreviews
-from opencrab.adapters.providers.transport.httpx_transport import new_client
+from opencrab.adapters.providers.transport.httpx_client import new_client
 from opencrab.bootstrap.discord.door import build_discord_door
 from opencrab.domain.discord.community import Community
 from opencrab.domain.value import Language

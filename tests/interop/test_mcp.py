@@ -14,7 +14,7 @@ import pytest
 from opencrab.adapters.mcp.connections import McpConnections
 from opencrab.adapters.mcp.http import HttpConnection
 from opencrab.adapters.mcp.stdio import StdioConnection
-from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+from opencrab.adapters.providers.transport.http_connections import TimedBackend
 from opencrab.domain.mcp.server import McpServer
 from opencrab.ports.mcp import McpUnavailable
 from tests.conftest import ROOT

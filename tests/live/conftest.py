@@ -20,7 +20,8 @@ from opencrab.adapters.providers.catalogue.configuration import (
 )
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import (
@@ -130,8 +131,8 @@ def live() -> Iterator[Live]:
     if provider is None:
         pytest.fail(f"there is no provider {provider_name!r}: use one of {sorted(known.providers)}")
     is_random = os.environ.get("OPENCRAB_LIVE_RANDOM", "") == "1" or provider.kind == "scripted"
-    with new_client() as client:
-        found = Live(known, provider, model, HttpxTransport(client), is_random)
+    with HttpConnections() as client:
+        found = Live(known, provider, model, HttpTransport(client), is_random)
         state = next(each for each in found.models().providers() if each.name == provider_name)
         if state.missing:
             pytest.skip(f"{provider_name} cannot be asked: {state.missing} is missing")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.providers.transport.exchange import Transport
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from tests.conftest import ROOT
 from tests.llama.asking import Parting
 from tests.llama.server import LlamaServer, StartLlama, running
@@ -45,8 +46,8 @@ def large(start_model: StartLlama) -> Iterator[LlamaServer]:
 @pytest.fixture
 def transport() -> Iterator[Transport]:
     """What our providers speak through."""
-    with new_client() as client:
-        yield Parting(HttpxTransport(client))
+    with HttpConnections() as client:
+        yield Parting(HttpTransport(client))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,8 @@ from opencrab.actions import speech
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock, SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
@@ -107,8 +108,8 @@ def week(seeded: LlamaServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder, clock = tmp_path_factory.mktemp("week"), Days(MONDAY)
     files, blobs = LocalFiles(folder / "agents"), LocalBlobs(folder)
     home, database = open_sqlite_home(folder, clock, files=files, blobs=blobs, durable=False)
-    with new_client() as client:
-        transport = Parting(HttpxTransport(client))
+    with HttpConnections() as client:
+        transport = Parting(HttpTransport(client))
         models = ProviderModels(lambda: _settings(seeded), lambda: transport)
         runtime = Runtime(
             home,

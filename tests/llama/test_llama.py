@@ -7,7 +7,8 @@ import pytest
 
 from opencrab.adapters.providers.catalogue.detect import detect_servers_for_catalogue
 from opencrab.adapters.providers.transport.exchange import Transport
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.adapters.providers.vendor import VendorEmbedder, probe_health_of_provider
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import CallReturn, ChatMessage, ModelInfo
@@ -83,9 +84,9 @@ def test_a_stream_and_an_answer_in_one_piece_are_the_same_answer(
 
 
 def test_a_request_right_after_a_stream_is_not_lost(seeded: LlamaServer) -> None:
-    with new_client() as client:
+    with HttpConnections() as client:
         for number in range(12):
-            model = OPENAI.model(seeded, HttpxTransport(client), stream=number % 2 == 0)
+            model = OPENAI.model(seeded, HttpTransport(client), stream=number % 2 == 0)
             assert model.chat(asked(), model.encode(asked())).finish
 
 

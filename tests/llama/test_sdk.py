@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest
 from tests.llama.asking import FORMATS, RESPONSES, SPEAK, Format, Parting, acting, asked
@@ -43,12 +44,12 @@ def read(sdk: Path, seeded: LlamaServer) -> dict[tuple[str, str, str], Both]:
     """Every request in every format and way, by us and by the library, which is loaded once."""
     ours: dict[tuple[str, str, str], tuple[ModelAnswer, bytes]] = {}
     jobs = []
-    with new_client() as client:
+    with HttpConnections() as client:
         for spoken in SPOKEN:
             for name, request in REQUESTS.items():
                 for way in WAYS:
                     model = spoken.model(
-                        seeded, Parting(HttpxTransport(client)), stream=way == "stream"
+                        seeded, Parting(HttpTransport(client)), stream=way == "stream"
                     )
                     body = model.encode(request)
                     ours[spoken.kind, name, way] = model.chat(request, body), body

@@ -30,7 +30,8 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
@@ -214,7 +215,7 @@ class Installation:
         self.key = ""
         self.changes: dict[str, Any] = {}
         self.config: Path | None = None
-        self._network = new_client()
+        self._network = HttpConnections()
         self._database: Any = None
         self.start()
         self.key = create_api_key(self.runtime, name="owner", scope=Scope.OWNER)[0]
@@ -228,7 +229,7 @@ class Installation:
             self.data, self.clock, files=files, blobs=blobs, durable=False
         )
         models = ProviderModels(
-            self._settings, lambda: HttpxTransport(self._network), stored=home.preferences.get
+            self._settings, lambda: HttpTransport(self._network), stored=home.preferences.get
         )
         self.runtime = Runtime(
             home,

@@ -8,7 +8,7 @@ from typing import Any
 
 from opencrab.adapters.discord.channel import DiscordChannel
 from opencrab.adapters.discord.client import DiscordClient
-from opencrab.adapters.providers.transport.httpx_transport import new_client
+from opencrab.adapters.providers.transport.httpx_client import new_client
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import (

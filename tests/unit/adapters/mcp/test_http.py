@@ -13,7 +13,7 @@ import pytest
 
 from opencrab.adapters.mcp.connections import McpConnections
 from opencrab.adapters.mcp.http import HttpConnection
-from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+from opencrab.adapters.providers.transport.http_connections import TimedBackend
 from opencrab.adapters.web.connection import PinnedBackend
 from opencrab.domain.errors import Refused
 from opencrab.domain.mcp.server import McpServer

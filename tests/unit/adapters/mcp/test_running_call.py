@@ -14,7 +14,7 @@ from opencrab.adapters.mcp.connections import McpConnections
 from opencrab.adapters.mcp.http import HttpConnection
 from opencrab.adapters.mcp.running_call import TEXT, RunningCall, mcp_progress
 from opencrab.adapters.mcp.stdio import StdioConnection
-from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+from opencrab.adapters.providers.transport.http_connections import TimedBackend
 from opencrab.domain.mcp.server import McpServer
 from opencrab.ports.mcp import McpAnswer, McpUnavailable
 from tests.unit.adapters.mcp.test_http import at, serving

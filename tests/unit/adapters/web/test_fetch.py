@@ -8,7 +8,7 @@ from typing import Any
 import httpcore
 import pytest
 
-from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+from opencrab.adapters.providers.transport.http_connections import TimedBackend
 from opencrab.adapters.web.address import AllowList
 from opencrab.adapters.web.body import BODY_BYTES
 from opencrab.adapters.web.fetch import HOPS, SECONDS, TEXT_BYTES, HttpPages

@@ -9,11 +9,12 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
 
 from opencrab import settings
 from opencrab.adapters.providers.registry import ProviderModels, no_provider_settings
+from opencrab.adapters.providers.transport import http_connections
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.aws import deployed_models, functions
 from opencrab.bootstrap.aws.deployed_models import DeployedModels, models_of_lambda
@@ -370,14 +371,14 @@ def test_all_models_of_a_process_share_their_connections(
     environment: pytest.MonkeyPatch,
 ) -> None:
     store = Store(OPENAI_API_KEY="sk-one")
-    made: list[httpx.MockTransport] = []
+    made: list[HttpConnections] = []
     deployed_models.aws_transport_of_process.cache_clear()
 
-    def client() -> httpx.MockTransport:
-        made.append(httpx.MockTransport(lambda _: httpx.Response(200)))
+    def connections() -> HttpConnections:
+        made.append(HttpConnections())
         return made[-1]
 
-    environment.setattr("opencrab.adapters.providers.transport.httpx_transport.new_client", client)
+    environment.setattr(http_connections, "HttpConnections", connections)
     for _ in range(2):
         models, _clock = deployed(store)
         for name in ("openai:gpt-4o", "openai:gpt-4o-mini", "openai"):

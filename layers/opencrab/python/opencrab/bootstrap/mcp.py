@@ -227,6 +227,6 @@ def _public_backend() -> Any:
 
 @cache
 def _timed_backend() -> Any:
-    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+    from opencrab.adapters.providers.transport.http_connections import TimedBackend
 
     return TimedBackend()

@@ -29,7 +29,7 @@ def _pages(configured: "Settings") -> "Web | None":
     allowed = [str(prefix) for prefix in configured.get("web.allow")]
     if not allowed:
         return None
-    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+    from opencrab.adapters.providers.transport.http_connections import TimedBackend
     from opencrab.adapters.web.address import AllowList
     from opencrab.adapters.web.fetch import HttpPages
 

@@ -14,7 +14,8 @@ from opencrab.adapters.providers.catalogue.detect import (
     LocalServer,
     detect_servers_for_catalogue,
 )
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from tests.contract.waiting import eventually
 from tests.integration.rest.house import House
 from tests.unit.adapters.providers.fake import Pages
@@ -120,10 +121,10 @@ def test_addresses_may_be_given_as_providers_have_them() -> None:
 def test_a_server_that_says_nothing_does_not_hold_up_the_start() -> None:
     with (
         serving(lambda got: Canned(silent=True)) as stub,
-        new_client() as client,
+        HttpConnections() as client,
     ):
         found = detect_servers_for_catalogue(
-            HttpxTransport(client), stub.url, stub.url, timeout_seconds=0.1
+            HttpTransport(client), stub.url, stub.url, timeout_seconds=0.1
         )
     assert found.server is None
     eventually(lambda: len(stub.received), 2)
@@ -146,9 +147,9 @@ def test_our_own_rest_server_is_not_mistaken_for_a_model(tmp_path: Path) -> None
             came = await client.request(got.method, got.path, content=got.body)
         return Canned(came.status_code, came.content)
 
-    with serving(lambda got: asyncio.run(answer(got))) as stub, new_client() as client:
+    with serving(lambda got: asyncio.run(answer(got))) as stub, HttpConnections() as client:
         found = detect_servers_for_catalogue(
-            HttpxTransport(client), stub.url, stub.url, timeout_seconds=10.0
+            HttpTransport(client), stub.url, stub.url, timeout_seconds=10.0
         )
     house.close()
     assert [received.path for received in stub.received] == ["/api/tags", "/v1/models"]

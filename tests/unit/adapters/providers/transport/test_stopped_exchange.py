@@ -8,7 +8,8 @@ from time import monotonic
 import pytest
 
 from opencrab.adapters.providers.transport.exchange import ExchangeStopped, IsStopped
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from tests.contract.waiting import eventually
 from tests.unit.adapters.providers.dripping import heard, listening
@@ -18,9 +19,9 @@ LONG = 30.0
 
 
 @pytest.fixture
-def transport() -> Iterator[HttpxTransport]:
-    with new_client() as client:
-        yield HttpxTransport(client)
+def transport() -> Iterator[HttpTransport]:
+    with HttpConnections() as client:
+        yield HttpTransport(client)
 
 
 class Line:
@@ -46,7 +47,7 @@ class Line:
 
 
 @pytest.mark.parametrize("said", [(), (BEGUN,), (BEGUN, b"3\r\nabc\r\n")], ids=len)
-def test_a_silent_server_is_hung_up_on(transport: HttpxTransport, said: tuple[bytes, ...]) -> None:
+def test_a_silent_server_is_hung_up_on(transport: HttpTransport, said: tuple[bytes, ...]) -> None:
     line = Line(*said)
     with listening(line) as server:
         began = monotonic()
@@ -56,20 +57,20 @@ def test_a_silent_server_is_hung_up_on(transport: HttpxTransport, said: tuple[by
     assert monotonic() - began < LONG / 2
 
 
-def _read(transport: HttpxTransport, url: str, is_stopped: IsStopped, seconds: float) -> bytes:
+def _read(transport: HttpTransport, url: str, is_stopped: IsStopped, seconds: float) -> bytes:
     with transport.open(
         url, headers={}, body=b"{}", timeout_seconds=seconds, is_stopped=is_stopped
     ) as opened:
         return b"".join(opened.chunks)
 
 
-def test_the_deadline_holds_for_who_is_not_stopped(transport: HttpxTransport) -> None:
+def test_the_deadline_holds_for_who_is_not_stopped(transport: HttpTransport) -> None:
     with listening(Line(BEGUN)) as server, pytest.raises(ModelCallFailed) as caught:
         _read(transport, server.url, lambda: False, 0.3)
     assert caught.value.fault is Fault.TIMEOUT
 
 
-def test_a_stopped_connection_is_not_used_again(transport: HttpxTransport) -> None:
+def test_a_stopped_connection_is_not_used_again(transport: HttpTransport) -> None:
     seen: list[int] = []
 
     def answer(connection: socket.socket, number: int) -> None:
@@ -83,7 +84,7 @@ def test_a_stopped_connection_is_not_used_again(transport: HttpxTransport) -> No
         eventually(lambda: sorted(seen), [1, 2])
 
 
-def test_a_server_that_never_pauses_is_hung_up_on(transport: HttpxTransport) -> None:
+def test_a_server_that_never_pauses_is_hung_up_on(transport: HttpTransport) -> None:
     said, hung_up = Event(), Event()
 
     def talk(connection: socket.socket, number: int) -> None:

@@ -148,6 +148,7 @@ def models_of_lambda(
 @cache
 def aws_transport_of_process() -> "Transport":
     """Return one HTTP transport per process, so that its connections are reused between turns."""
-    from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+    from opencrab.adapters.providers.transport.http_connections import HttpConnections
+    from opencrab.adapters.providers.transport.http_transport import HttpTransport
 
-    return HttpxTransport(new_client())
+    return HttpTransport(HttpConnections())

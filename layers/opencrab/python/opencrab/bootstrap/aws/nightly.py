@@ -51,6 +51,7 @@ def lambda_night_worker(uploaded: UploadedSettings | None = None) -> Callable[[]
 
 def _transport() -> "Transport":
     """Create the HTTP transport that fetches the price list."""
-    from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+    from opencrab.adapters.providers.transport.http_connections import HttpConnections
+    from opencrab.adapters.providers.transport.http_transport import HttpTransport
 
-    return HttpxTransport(new_client())
+    return HttpTransport(HttpConnections())

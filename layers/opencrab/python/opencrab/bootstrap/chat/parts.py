@@ -205,7 +205,7 @@ def _make_telegram(
 def _transport(name: str, kind: str, api: str) -> tuple[Callable[[], Any], str]:
     """Return what connects to a service, and its checked address; raises Invalid."""
     from opencrab.adapters.address import BaseUrlRules
-    from opencrab.adapters.providers.transport.httpx_transport import new_client
+    from opencrab.adapters.providers.transport.httpx_client import new_client
 
     return new_client, BaseUrlRules(name, f"gateway.{kind}.api").validate(api)
 

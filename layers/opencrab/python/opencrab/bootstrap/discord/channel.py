@@ -177,7 +177,7 @@ def _community(configured: "Settings") -> Community:
 def _client(api: str, tokens: StoredBotTokens, clock: Clock) -> Discord:
     from opencrab.adapters.address import BaseUrlRules
     from opencrab.adapters.discord.client import DiscordClient
-    from opencrab.adapters.providers.transport.httpx_transport import new_client
+    from opencrab.adapters.providers.transport.httpx_client import new_client
 
     checked = BaseUrlRules("Discord", "gateway.discord.api").validate(api)
     return DiscordClient(new_client, checked, tokens, clock, Event().wait)
@@ -185,7 +185,7 @@ def _client(api: str, tokens: StoredBotTokens, clock: Clock) -> Discord:
 
 def discord_files() -> FileSource:
     """Build the access to Discord's files, which needs no token."""
-    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+    from opencrab.adapters.providers.transport.http_connections import TimedBackend
     from opencrab.adapters.web.address import AllowList
     from opencrab.adapters.web.files import HttpFiles
 
@@ -199,14 +199,14 @@ def _channel(discord: Discord, facts: Documents, clock: Clock) -> DeliveryChanne
 
 
 def _webhook_answers(facts: Documents, clock: Clock) -> DeliveryChannel:
-    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+    from opencrab.adapters.providers.transport.http_connections import TimedBackend
     from opencrab.adapters.web.webhook_answers import WebhookAnswerChannel
 
     return WebhookAnswerChannel(facts, clock, TimedBackend())
 
 
 def _signed_post(clock: Clock) -> SignedPost:
-    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+    from opencrab.adapters.providers.transport.http_connections import TimedBackend
     from opencrab.adapters.web.signed_post import HttpSignedPost
 
     return HttpSignedPost(clock, TimedBackend())

@@ -48,11 +48,12 @@ class Network:
         self._client: Any = None
 
     def transport(self) -> "Transport":
-        from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+        from opencrab.adapters.providers.transport.http_connections import HttpConnections
+        from opencrab.adapters.providers.transport.http_transport import HttpTransport
 
         if self._client is None:
-            self._client = new_client()
-        return HttpxTransport(self._client)
+            self._client = HttpConnections()
+        return HttpTransport(self._client)
 
     def close(self) -> None:
         if self._client is not None:

@@ -2,36 +2,39 @@
 
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from threading import Event
 from time import monotonic
 from typing import Any
 
+import certifi
 import httpcore
 import pytest
 
-from opencrab.adapters.providers.transport.httpx_transport import (
-    HttpxTransport,
+from opencrab.adapters.providers.transport.http_connections import (
+    HttpConnections,
     NeverHeard,
     TimedBackend,
     TimedStream,
-    new_client,
+    tls_context,
 )
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from tests.unit.adapters.providers.dripping import ANSWER, Listening, heard, listening
 
 
 @pytest.fixture
-def transport() -> Iterator[HttpxTransport]:
-    with new_client() as client:
-        yield HttpxTransport(client)
+def transport() -> Iterator[HttpTransport]:
+    with HttpConnections() as client:
+        yield HttpTransport(client)
 
 
-def _asked(transport: HttpxTransport, server: Listening, seconds: float = 5.0) -> bytes:
+def _asked(transport: HttpTransport, server: Listening, seconds: float = 5.0) -> bytes:
     return transport.send(server.url, headers={}, body=b"{}", timeout_seconds=seconds).body
 
 
 @pytest.mark.parametrize("drop", [b"x-sea: deep\r\n", b"HTTP/1.1 100 Continue\r\n\r\n", b"H"])
-def test_headers_that_drip_are_given_up_in_time(transport: HttpxTransport, drop: bytes) -> None:
+def test_headers_that_drip_are_given_up_in_time(transport: HttpTransport, drop: bytes) -> None:
     dripped: list[bytes] = []
 
     def drip(connection: socket.socket, number: int) -> None:
@@ -57,7 +60,7 @@ def _hangs_up_when_asked_again(connection: socket.socket, number: int) -> None:
         heard(connection)
 
 
-def test_what_a_kept_connection_does_not_hear_is_said_again(transport: HttpxTransport) -> None:
+def test_what_a_kept_connection_does_not_hear_is_said_again(transport: HttpTransport) -> None:
     with listening(_hangs_up_when_asked_again) as server:
         assert _asked(transport, server) == b"{}"
         assert _asked(transport, server) == b"{}"
@@ -66,7 +69,7 @@ def test_what_a_kept_connection_does_not_hear_is_said_again(transport: HttpxTran
 
 @pytest.mark.parametrize("begun", [b"", b"HTTP/1.1 2"])
 def test_a_new_connection_that_ends_may_have_been_billed(
-    transport: HttpxTransport, begun: bytes
+    transport: HttpTransport, begun: bytes
 ) -> None:
     def hang_up(connection: socket.socket, number: int) -> None:
         heard(connection)
@@ -79,7 +82,7 @@ def test_a_new_connection_that_ends_may_have_been_billed(
 
 
 def test_a_kept_connection_that_ends_after_its_first_byte_may_have_been_billed(
-    transport: HttpxTransport,
+    transport: HttpTransport,
 ) -> None:
     def break_off(connection: socket.socket, number: int) -> None:
         heard(connection)
@@ -124,7 +127,7 @@ def test_a_reset_is_judged_like_an_end() -> None:
         TimedStream(fresh).read(10, monotonic() + 5)
 
 
-def test_what_is_said_again_is_said_on_a_new_connection(transport: HttpxTransport) -> None:
+def test_what_is_said_again_is_said_on_a_new_connection(transport: HttpTransport) -> None:
     def behave(connection: socket.socket, number: int) -> None:
         assert heard(connection)
         connection.sendall(ANSWER)
@@ -166,3 +169,34 @@ def test_nothing_is_begun_when_the_time_is_over(deadline: float | None) -> None:
         stream.write(b"x", deadline)
     with pytest.raises(httpcore.ConnectTimeout):
         TimedBackend().connect_tcp("127.0.0.1", 9, deadline)
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+def test_the_certificates_of_the_environment_replace_the_usual_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    usual = tls_context.__wrapped__()
+    assert len(usual.get_ca_certs()) > 50
+    own = tmp_path / "own.pem"
+    first, end, _ = Path(certifi.where()).read_text("utf-8").partition("-----END CERTIFICATE-----")
+    own.write_text(f"{first}{end}\n", "utf-8")
+    monkeypatch.setenv(variable, str(own if variable == "SSL_CERT_FILE" else tmp_path))
+    # Those of a folder are read when a server shows one.
+    known = len(tls_context.__wrapped__().get_ca_certs())
+    assert known == (1 if variable == "SSL_CERT_FILE" else 0)
+
+
+def test_certificates_are_read_for_https_only() -> None:
+    with HttpConnections() as connections:
+        patient = {"timeout": dict.fromkeys(("connect", "read", "write"), monotonic() + 60)}
+        tls_context.cache_clear()
+        request = httpcore.Request("GET", "http://127.0.0.1:9/", extensions=patient)
+        with pytest.raises(httpcore.ConnectError):
+            connections.handle_request(request)
+        assert tls_context.cache_info().currsize == 0
+        request = httpcore.Request("GET", "https://127.0.0.1:9/", extensions=patient)
+        with pytest.raises(httpcore.ConnectError):
+            connections.handle_request(request)
+        assert tls_context.cache_info().currsize == 1

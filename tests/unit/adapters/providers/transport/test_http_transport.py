@@ -2,23 +2,25 @@
 
 import socket
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from threading import Event
 
-import httpx
+import httpcore
 import pytest
 
 from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, OpenReply, response_excerpt
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport.http_connections import HttpConnections
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from tests.contract.waiting import eventually
+from tests.unit.adapters.providers.answering import Answering
 from tests.unit.adapters.providers.stub import Canned, serving
 
 SECRET = "sk-of-the-crab"
 
 
-class Pieces(httpx.SyncByteStream):
+class Pieces:
     """A body that comes in pieces; `error` comes last, and `closed` tells whether it was let go."""
 
     def __init__(self, *pieces: bytes, pause: float = 0.0, error: Exception | None = None) -> None:
@@ -38,8 +40,8 @@ class Pieces(httpx.SyncByteStream):
         self.closed = True
 
 
-def _over(body: httpx.SyncByteStream) -> HttpxTransport:
-    return HttpxTransport(httpx.MockTransport(lambda request: httpx.Response(200, stream=body)))
+def _over(body: Iterable[bytes]) -> HttpTransport:
+    return HttpTransport(Answering(body))
 
 
 def _late(opened: OpenReply) -> Iterator[bytes]:
@@ -49,12 +51,12 @@ def _late(opened: OpenReply) -> Iterator[bytes]:
 
 
 @pytest.fixture
-def transport() -> Iterator[HttpxTransport]:
-    with new_client() as client:
-        yield HttpxTransport(client)
+def transport() -> Iterator[HttpTransport]:
+    with HttpConnections() as client:
+        yield HttpTransport(client)
 
 
-def test_a_body_is_posted_and_the_answer_comes_back(transport: HttpxTransport) -> None:
+def test_a_body_is_posted_and_the_answer_comes_back(transport: HttpTransport) -> None:
     with serving(lambda got: Canned(201, got.body * 2, {"X-Sea": "deep"})) as stub:
         reply = transport.send(
             f"{stub.url}/v1/chat",
@@ -71,12 +73,12 @@ def test_a_body_is_posted_and_the_answer_comes_back(transport: HttpxTransport) -
     assert received.headers["accept-encoding"] == "identity"
 
 
-def test_without_a_body_it_only_asks(transport: HttpxTransport) -> None:
+def test_without_a_body_it_only_asks(transport: HttpTransport) -> None:
     with serving(lambda got: Canned(body=got.method.encode())) as stub:
         assert transport.send(stub.url, headers={}, timeout_seconds=5).body == b"GET"
 
 
-def test_nobody_listening_is_unreachable(transport: HttpxTransport) -> None:
+def test_nobody_listening_is_unreachable(transport: HttpTransport) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -89,20 +91,20 @@ def test_nobody_listening_is_unreachable(transport: HttpxTransport) -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "http://", "nonsense", "http://127.0.0.1:x/"])
-def test_an_address_that_is_none_is_unreachable(transport: HttpxTransport, url: str) -> None:
+def test_an_address_that_is_none_is_unreachable(transport: HttpTransport, url: str) -> None:
     with pytest.raises(ModelCallFailed) as caught:
         transport.send(url, headers={}, body=b"{}", timeout_seconds=5)
     assert caught.value.fault is Fault.UNREACHABLE
 
 
 @pytest.mark.parametrize("host", [f"{'a' * 64}.example", "a..b"])
-def test_a_host_that_no_name_can_be_is_unreachable(transport: HttpxTransport, host: str) -> None:
+def test_a_host_that_no_name_can_be_is_unreachable(transport: HttpTransport, host: str) -> None:
     with pytest.raises(ModelCallFailed) as caught:
         transport.send(f"http://{host}/v1", headers={}, body=b"{}", timeout_seconds=5)
     assert (caught.value.fault, caught.value.may_be_billed) == (Fault.UNREACHABLE, False)
 
 
-def test_a_server_that_does_not_speak_tls_is_unreachable(transport: HttpxTransport) -> None:
+def test_a_server_that_does_not_speak_tls_is_unreachable(transport: HttpTransport) -> None:
     with serving(lambda got: Canned()) as stub, pytest.raises(ModelCallFailed) as caught:
         transport.send(
             stub.url.replace("http:", "https:"), headers={}, body=b"{}", timeout_seconds=5
@@ -110,7 +112,7 @@ def test_a_server_that_does_not_speak_tls_is_unreachable(transport: HttpxTranspo
     assert caught.value.fault is Fault.UNREACHABLE
 
 
-def test_silence_means_that_it_may_have_arrived(transport: HttpxTransport) -> None:
+def test_silence_means_that_it_may_have_arrived(transport: HttpTransport) -> None:
     with (
         serving(lambda got: Canned(silent=True)) as stub,
         pytest.raises(ModelCallFailed, match=r"within 0\.2 s") as caught,
@@ -121,7 +123,7 @@ def test_silence_means_that_it_may_have_arrived(transport: HttpxTransport) -> No
     eventually(lambda: len(stub.received), 1)
 
 
-def test_an_answer_that_breaks_off_may_have_been_billed(transport: HttpxTransport) -> None:
+def test_an_answer_that_breaks_off_may_have_been_billed(transport: HttpTransport) -> None:
     with (
         serving(lambda got: Canned(body=b'{"half":', length=1_000)) as stub,
         pytest.raises(ModelCallFailed, match="closed the connection") as caught,
@@ -141,7 +143,7 @@ def test_an_answer_that_trickles_is_given_up_in_time() -> None:
 
 
 def test_silence_in_the_middle_lasts_no_longer_than_what_is_left(
-    transport: HttpxTransport,
+    transport: HttpTransport,
 ) -> None:
     received: list[bytes] = []
     with (
@@ -177,13 +179,13 @@ def test_an_answer_that_nobody_reads_is_closed() -> None:
 @pytest.mark.parametrize(
     ("error", "fault"),
     [
-        (httpx.ReadTimeout, Fault.TIMEOUT), (httpx.ReadError, Fault.BROKEN_OFF),
-        (httpx.RemoteProtocolError, Fault.BROKEN_OFF), (httpx.ConnectError, Fault.BROKEN_OFF),
-        (httpx.PoolTimeout, Fault.TIMEOUT),
+        (httpcore.ReadTimeout, Fault.TIMEOUT), (httpcore.ReadError, Fault.BROKEN_OFF),
+        (httpcore.RemoteProtocolError, Fault.BROKEN_OFF), (httpcore.ConnectError, Fault.BROKEN_OFF),
+        (httpcore.PoolTimeout, Fault.TIMEOUT),
     ],
 )  # fmt: skip
 def test_what_fails_in_the_middle_may_have_been_billed(
-    error: type[httpx.RequestError], fault: Fault
+    error: type[Exception], fault: Fault
 ) -> None:
     body = Pieces(b"data: 1", error=error("失敗"))
     with (
@@ -196,7 +198,7 @@ def test_what_fails_in_the_middle_may_have_been_billed(
     assert body.closed
 
 
-def test_a_connection_is_kept_for_the_next_request(transport: HttpxTransport) -> None:
+def test_a_connection_is_kept_for_the_next_request(transport: HttpTransport) -> None:
     with serving(lambda got: Canned(keeps=True)) as stub:
         for _ in range(3):
             with transport.open(stub.url, headers={}, body=b"{}", timeout_seconds=5) as opened:
@@ -206,10 +208,7 @@ def test_a_connection_is_kept_for_the_next_request(transport: HttpxTransport) ->
 
 
 def test_a_failure_comes_out_when_the_reply_is_opened() -> None:
-    def fail(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("失敗")
-
-    failing = HttpxTransport(httpx.MockTransport(fail))
+    failing = HttpTransport(Answering(error=httpcore.ConnectError("失敗")))
     with (
         pytest.raises(ModelCallFailed) as caught,
         failing.open("http://crab", headers={}, body=b"", timeout_seconds=5),
@@ -219,7 +218,7 @@ def test_a_failure_comes_out_when_the_reply_is_opened() -> None:
 
 
 @pytest.mark.parametrize("value", [f"{SECRET}\r\nx: y", f"{SECRET}蟹", f"{SECRET}\x00"])
-def test_a_header_that_cannot_be_sent_is_not_quoted(transport: HttpxTransport, value: str) -> None:
+def test_a_header_that_cannot_be_sent_is_not_quoted(transport: HttpTransport, value: str) -> None:
     with serving(lambda got: Canned()) as stub, pytest.raises(ModelCallFailed) as caught:
         transport.send(stub.url, headers={"x-key": value}, body=b"{}", timeout_seconds=5)
     assert caught.value.fault is Fault.UNREACHABLE
@@ -227,7 +226,7 @@ def test_a_header_that_cannot_be_sent_is_not_quoted(transport: HttpxTransport, v
     assert stub.received == []
 
 
-def test_an_endless_answer_is_not_read_to_its_end(transport: HttpxTransport) -> None:
+def test_an_endless_answer_is_not_read_to_its_end(transport: HttpTransport) -> None:
     body = b"x" * (REPLY_BYTES + 100_000)
     with (
         serving(lambda got: Canned(body=body)) as stub,
@@ -237,13 +236,13 @@ def test_an_endless_answer_is_not_read_to_its_end(transport: HttpxTransport) -> 
     assert caught.value.fault is Fault.BROKEN_OFF
 
 
-def test_the_largest_answer_that_is_allowed_is_read(transport: HttpxTransport) -> None:
+def test_the_largest_answer_that_is_allowed_is_read(transport: HttpTransport) -> None:
     with serving(lambda got: Canned(body=b"x" * REPLY_BYTES)) as stub:
         reply = transport.send(stub.url, headers={}, timeout_seconds=20)
     assert len(reply.body) == REPLY_BYTES
 
 
-def test_a_redirect_is_not_followed(transport: HttpxTransport) -> None:
+def test_a_redirect_is_not_followed(transport: HttpTransport) -> None:
     with serving(lambda got: Canned(302, headers={"location": "/elsewhere"})) as stub:
         reply = transport.send(
             stub.url, headers={"authorization": SECRET}, body=b"{}", timeout_seconds=5
@@ -255,25 +254,19 @@ def test_a_redirect_is_not_followed(transport: HttpxTransport) -> None:
 @pytest.mark.parametrize(
     ("error", "fault"),
     [
-        (httpx.ConnectError, Fault.UNREACHABLE), (httpx.ConnectTimeout, Fault.UNREACHABLE),
-        (httpx.PoolTimeout, Fault.UNREACHABLE), (httpx.ProxyError, Fault.UNREACHABLE),
-        (httpx.LocalProtocolError, Fault.UNREACHABLE), (httpx.ReadTimeout, Fault.TIMEOUT),
-        (httpx.WriteTimeout, Fault.TIMEOUT), (httpx.ReadError, Fault.BROKEN_OFF),
-        (httpx.WriteError, Fault.BROKEN_OFF), (httpx.RemoteProtocolError, Fault.BROKEN_OFF),
-        (httpx.DecodingError, Fault.BROKEN_OFF),
+        (httpcore.ConnectError, Fault.UNREACHABLE), (httpcore.ConnectTimeout, Fault.UNREACHABLE),
+        (httpcore.PoolTimeout, Fault.UNREACHABLE), (httpcore.ProxyError, Fault.UNREACHABLE),
+        (httpcore.LocalProtocolError, Fault.UNREACHABLE), (httpcore.ReadTimeout, Fault.TIMEOUT),
+        (httpcore.WriteTimeout, Fault.TIMEOUT), (httpcore.ReadError, Fault.BROKEN_OFF),
+        (httpcore.WriteError, Fault.BROKEN_OFF), (httpcore.RemoteProtocolError, Fault.BROKEN_OFF),
     ],
 )  # fmt: skip
-def test_only_what_failed_before_sending_cost_nothing(
-    error: type[httpx.RequestError], fault: Fault
-) -> None:
-    def fail(request: httpx.Request) -> httpx.Response:
-        raise error("失敗")
-
-    with httpx.MockTransport(fail) as client:
-        with pytest.raises(ModelCallFailed) as caught:
-            HttpxTransport(client).send("http://crab/", headers={}, timeout_seconds=1)
-        assert caught.value.fault is fault
-        assert caught.value.may_be_billed is (fault is not Fault.UNREACHABLE)
+def test_only_what_failed_before_sending_cost_nothing(error: type[Exception], fault: Fault) -> None:
+    failing = HttpTransport(Answering(error=error("失敗")))
+    with pytest.raises(ModelCallFailed) as caught:
+        failing.send("http://crab/", headers={}, timeout_seconds=1)
+    assert caught.value.fault is fault
+    assert caught.value.may_be_billed is (fault is not Fault.UNREACHABLE)
 
 
 def test_this_machine_is_reached_without_the_proxy_of_the_environment(
@@ -281,8 +274,8 @@ def test_this_machine_is_reached_without_the_proxy_of_the_environment(
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    with serving(lambda got: Canned(body=b"direct")) as stub, new_client() as client:
-        reply = HttpxTransport(client).send(stub.url, headers={}, timeout_seconds=5)
+    with serving(lambda got: Canned(body=b"direct")) as stub, HttpConnections() as client:
+        reply = HttpTransport(client).send(stub.url, headers={}, timeout_seconds=5)
     assert reply.body == b"direct"
 
 
@@ -291,7 +284,7 @@ def test_a_proxy_that_cannot_be_used_is_named_before_anything_is_sent(
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", "nonsense://127.0.0.1:9")
     with pytest.raises(Invalid, match="proxy") as caught:
-        new_client()
+        HttpConnections()
     assert "ALL_PROXY" in (caught.value.cure or "")
 
 
@@ -301,7 +294,7 @@ def test_a_proxy_whose_address_is_none_is_named_and_its_password_is_not(
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     with pytest.raises(Invalid, match="HTTPS_PROXY") as caught:
-        new_client()
+        HttpConnections()
     told = "".join(traceback.format_exception(caught.value))
     assert "geheim" not in told
 
@@ -323,8 +316,8 @@ def test_another_computer_is_reached_through_the_proxy_of_the_environment(
         monkeypatch.delenv(name.lower(), raising=False)
     with serving(lambda got: Canned(body=b"by proxy")) as stub:
         monkeypatch.setenv(variable, scheme + stub.url.removeprefix("http://"))
-        with new_client() as client:
-            reply = HttpxTransport(client).send(
+        with HttpConnections() as client:
+            reply = HttpTransport(client).send(
                 "http://model.example/v1", headers={}, timeout_seconds=5
             )
     assert reply.body == b"by proxy"

@@ -1,0 +1,76 @@
+"""What is sent and read: addresses with hosts of any letters, headers, and compressed answers."""
+
+import gzip
+import zlib
+
+import httpcore
+import pytest
+
+from opencrab.adapters.providers.transport.exchange import REPLY_BYTES
+from opencrab.adapters.providers.transport.http_transport import HttpTransport
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from tests.unit.adapters.providers.answering import Answering
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "GZIP", "deflate"])
+def test_a_compressed_answer_that_nobody_asked_for_is_read(encoding: str) -> None:
+    told = "蟹の答え".encode() * 50
+    packed = zlib.compress(told) if encoding == "deflate" else gzip.compress(told)
+    pieces = [packed[at : at + 7] for at in range(0, len(packed), 7)]
+    answering = Answering(pieces, headers=((b"Content-Encoding", encoding.encode()),))
+    reply = HttpTransport(answering).send("http://crab/", headers={}, timeout_seconds=5)
+    assert reply.body == told
+
+
+@pytest.mark.parametrize(
+    ("body", "match"),
+    [(b"no gzip", "closed the connection"), (gzip.compress(bytes(REPLY_BYTES * 3)), "larger")],
+    ids=["broken", "bomb"],
+)
+def test_a_compressed_answer_that_is_broken_or_a_bomb_is_broken_off(
+    body: bytes, match: str
+) -> None:
+    answering = Answering([body], headers=((b"content-encoding", b"gzip"),))
+    with pytest.raises(ModelCallFailed, match=match) as caught:
+        HttpTransport(answering).send("http://crab/", headers={}, timeout_seconds=5)
+    assert caught.value.fault is Fault.BROKEN_OFF
+
+
+def test_headers_that_come_twice_are_joined_and_those_in_no_ascii_are_read() -> None:
+    headers = ((b"X-Sea", b"deep"), (b"x-sea", "青".encode()), (b"X-Old", b"caf\xe9"))
+    reply = HttpTransport(Answering(headers=headers)).send(
+        "http://crab/", headers={}, timeout_seconds=5
+    )
+    assert reply.headers == {"x-sea": "deep, 青", "x-old": "café"}
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "target"),
+    [
+        ("https://crab.example", "crab.example", "/"),
+        ("https://crab.example:443/v1?a=b&c=d/e", "crab.example", "/v1?a=b&c=d/e"),
+        ("http://crab.example:8080/v1", "crab.example:8080", "/v1"),
+        ("http://[::1]:8080/", "[::1]:8080", "/"),
+        ("http://owner:secret@crab.example/", "crab.example", "/"),
+        (
+            "http://蟹.example/海 辺?問=い",
+            "xn--5k2a.example",
+            "/%E6%B5%B7%20%E8%BE%BA?%E5%95%8F=%E3%81%84",
+        ),
+        ("http://my_host/a%20b/m:generate", "my_host", "/a%20b/m:generate"),
+    ],
+)
+def test_an_address_becomes_a_host_and_a_target(url: str, host: str, target: str) -> None:
+    sent: list[httpcore.Request] = []
+
+    class Listening(Answering):
+        def handle_request(self, request: httpcore.Request) -> httpcore.Response:
+            sent.append(request)
+            return super().handle_request(request)
+
+    HttpTransport(Listening()).send(url, headers={}, body="蟹".encode(), timeout_seconds=5)
+    (request,) = sent
+    assert dict(request.headers)[b"host"].decode() == host
+    assert dict(request.headers)[b"content-length"] == b"3"
+    assert request.url.target.decode() == target
+    assert request.url.host.decode() == host.partition(":8080")[0].strip("[]")
