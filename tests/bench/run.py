@@ -64,9 +64,10 @@ sample given to the innermost of these:
 
 So what is kept durably (statements, commits, file) is half of a turn, that is as much as the whole
 target: nine times a floor that keeps nothing. The other half is as much as openai-agents needs
-without its transform. Model calls go over httpcore without httpx, which takes a request of 6 KB on a kept
-connection, again and again, from 0.20 to 0.16 ms. The five commits and the two waits for the file are
-those of [ADR 0039](adr/0039-durable-where-somebody-relies-on-it.md), which says why not fewer.
+without its transform. Model calls go over httpcore without httpx, which takes a request of 6 KB on
+a kept connection, again and again, from 0.20 to 0.16 ms. The five commits and the two waits for the
+file are those of [ADR 0039](adr/0039-durable-where-somebody-relies-on-it.md), which says why not
+fewer.
 
 Through REST come the server's event loop, changes of thread, the feed, the index, and a new
 connection for each model call, since the server of llama.cpp closes them unannounced. A session of
