@@ -12,7 +12,11 @@ from threading import Condition
 from typing import Any
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.email.address import email_person_id
+from opencrab.domain.email.address import (
+    email_person_id,
+    normalize_email_address,
+    quote_email_address,
+)
 from tests.discord.faults import Delay, Drop, Fault, Faults, Limited, Status
 
 ADDRESS, PASSWORD = "crab@example.org", "pass word-5"
@@ -98,6 +102,12 @@ class FakeMail:
     drips: bool = False
     """Whether mails, what is idle, and the answer to DATA come a byte at a time, without end."""
 
+    knows_no_pieces: bool = False
+    """Whether a mail comes whole, whatever piece of it was asked for."""
+
+    pieces: list[tuple[int, int]] = field(default_factory=list)
+    """The pieces that were asked for: where each begins, and its size."""
+
     internal_date: str | None = None
     """What is told of when a mail arrived, instead of the truth."""
 
@@ -180,11 +190,14 @@ class FakeMail:
             self.complaints.append(f"a malformed mail: {mail.defects}")
         if mail["auto-submitted"] != "auto-replied" or not mail["message-id"]:
             self.complaints.append("an answer that does not say that it is one")
-        if mail["to"] != recipient or sender not in str(mail["from"]):
+        address = normalize_email_address(recipient) or ""
+        if quote_email_address(address) != recipient:
+            self.complaints.append(f"an address that SMTP does not allow: {recipient}")
+        if f"To: {recipient}\r\n" not in content.decode() or sender not in str(mail["from"]):
             self.complaints.append("an envelope for somebody else")
         text = mail.get_content().replace("\r\n", "\n").rstrip("\n")
         asks = "opencrab approvals" in text
         shown = Shown(text, mail, sender, ("elsewhere",) if asks else ())
         for is_verified in (True, False):
-            person = email_person_id(recipient, verified=is_verified)
+            person = email_person_id(address, verified=is_verified)
             self.shown.setdefault(person, []).append(shown)

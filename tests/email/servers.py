@@ -124,9 +124,9 @@ class _Imap(_Handler):
         elif command.startswith("UID SEARCH"):
             self.say("* SEARCH " + " ".join(str(each.uid) for each in mail.kept))
         elif found := re.fullmatch(
-            r"UID FETCH (\d+) \(INTERNALDATE BODY\.PEEK\[\]<0\.(\d+)>\)", command
+            r"UID FETCH (\d+) \(INTERNALDATE BODY\.PEEK\[\]<(\d+)\.(\d+)>\)", command
         ):
-            return self.fetch(tag, int(found[1]), int(found[2]))
+            return self.fetch(tag, int(found[1]), int(found[2]), int(found[3]))
         elif found := re.fullmatch(r"UID STORE (\d+) \+FLAGS\.SILENT \(\\Seen\)", command):
             for each in self.named(int(found[1])):
                 each.is_read = True
@@ -134,8 +134,9 @@ class _Imap(_Handler):
             mail.complaints.append(f"unknown: {command}")
         return True
 
-    def fetch(self, tag: str, uid: int, most: int) -> bool:
-        """Send a mail."""
+    def fetch(self, tag: str, uid: int, start: int, size: int) -> bool:
+        """Send a piece of a mail; an empty one as a quoted string, as some servers do."""
+        self.mail.pieces.append((start, size))
         fault = self.mail.befalls("FETCH")
         if self.mail.ends_before(fault):
             raise _Ended
@@ -143,15 +144,20 @@ class _Imap(_Handler):
             self.say(f"{tag} NO later")
             return False
         for each in self.named(uid):
-            content = each.content[:most]
+            piece = each.content[start : start + size]
+            content = each.content if self.mail.knows_no_pieces else piece
             if self.mail.drips:
                 self.drip()
             at = self.mail.internal_date or f'INTERNALDATE "{each.arrived:%d-%b-%Y %H:%M:%S %z}"'
             # A server names what it was asked for in any order.
             before, after = (at, "") if uid % 2 else ("", f" {at}")
-            self.say(f"* 1 FETCH (UID {uid} {before} BODY[]<0> {{{len(content)}}}")
-            self.wfile.write(content)
-            self.say(f"{after})")
+            head = f"* 1 FETCH (UID {uid} {before} BODY[]<{start}>"
+            if content:
+                self.say(f"{head} {{{len(content)}}}")
+                self.wfile.write(content)
+                self.say(f"{after})")
+            else:
+                self.say(f'{head} ""{after})')
         if self.mail.ends_after(fault):
             raise _Ended
         return True

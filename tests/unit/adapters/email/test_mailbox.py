@@ -8,12 +8,12 @@ from time import monotonic
 
 import pytest
 
-from opencrab.adapters.email.mailbox import MOST_BYTES, ImapMailbox
+from opencrab.adapters.email.mailbox import MOST_BYTES, PIECE_BYTES, ImapMailbox
 from opencrab.adapters.email.server import MailServer
 from opencrab.domain.email.incoming import FetchedEmail
 from opencrab.domain.errors import Conflict, Refused, Unavailable
-from tests.discord.faults import Drop, Status
-from tests.email.fake import ADDRESS, PASSWORD
+from tests.discord.faults import Drop, Status, When
+from tests.email.fake import ADDRESS, PASSWORD, Kept
 from tests.unit.adapters.email.speaking import Passwords, dripping, talk
 
 
@@ -36,6 +36,48 @@ def test_mails_are_found_by_uid_and_marked_only_when_asked() -> None:
             opened.mark_read(40)
             assert [each.is_read for each in here.mail.kept] == [True, False]
         assert here.mail.complaints == []
+
+
+@pytest.mark.parametrize("size", [PIECE_BYTES - 1, PIECE_BYTES, 2 * PIECE_BYTES + 1])
+def test_a_large_mail_comes_in_pieces(size: int) -> None:
+    content = "蟹".encode() * size
+    with talk() as here:
+        here.mail.arrives(content[:size])
+        with here.mailbox.opened() as opened:
+            (kept,) = here.mail.kept
+            assert opened.fetch(40) == FetchedEmail(kept.content, kept.arrived)
+        starts = [start for start, _ in here.mail.pieces]
+        assert starts == [PIECE_BYTES * place for place in range(size // PIECE_BYTES + 1)]
+
+
+def test_a_server_that_knows_no_pieces_is_asked_once() -> None:
+    with talk() as here:
+        here.mail.knows_no_pieces = True
+        here.mail.arrives(b"x" * (PIECE_BYTES + 1))
+        with here.mailbox.opened() as opened:
+            assert opened.fetch(40) == FetchedEmail(*_told(here.mail.kept[0]))
+        assert here.mail.pieces == [(0, PIECE_BYTES)]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_mail_whose_connection_ended_goes_on_where_it_was(when: When) -> None:
+    with talk() as here:
+        here.mail.arrives(bytes(range(256)) * (3 * PIECE_BYTES // 256))
+        here.mail.faults.plan("FETCH", Drop(when), skip=2)
+        with pytest.raises(Unavailable), here.mailbox.opened() as opened:
+            opened.fetch(40)
+        here.mail.pieces.clear()
+        with here.mailbox.opened() as opened:
+            assert opened.fetch(40) == FetchedEmail(*_told(here.mail.kept[0]))
+            assert min(start for start, _ in here.mail.pieces) == 2 * PIECE_BYTES
+            # What arrived of one mail is no part of another, nor of the same one asked again.
+            here.mail.pieces.clear()
+            assert opened.fetch(40) == FetchedEmail(*_told(here.mail.kept[0]))
+            assert here.mail.pieces[0] == (0, PIECE_BYTES)
+
+
+def _told(kept: Kept) -> tuple[bytes, datetime]:
+    return kept.content, kept.arrived
 
 
 def test_news_are_told_at_once_and_silence_ends() -> None:

@@ -33,6 +33,15 @@ def test_a_mail_arrives_as_it_was() -> None:
         assert here.post.check().startswith("127.0.0.1:")
 
 
+def test_an_address_with_odd_dots_is_quoted_for_the_server() -> None:
+    address = "taro..y@docomo.ne.jp"
+    content = compose_email_reply(LETTER.replaced(address=address), "やあ", "<1@example.org>", NOW)
+    with talk() as here:
+        here.post.send(ADDRESS, address, content)
+        assert {len(each) for each in here.mail.shown.values()} == {1}
+        assert here.mail.complaints == []
+
+
 @pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA", "END"])
 def test_later_is_certainly_not_sent_and_never_is_refused(command: str) -> None:
     with talk() as here:

@@ -71,6 +71,13 @@ def test_halves_of_signs_and_nul_do_not_stop_an_answer() -> None:
     assert composed("a\ud83d\0\r\n.b\rc").get_content() == "a\ufffd\r\n.b\r\nc\r\n"
 
 
+def test_an_address_with_odd_dots_is_quoted() -> None:
+    mail = composed(address="taro..y@docomo.ne.jp")
+    assert ("To", '"taro..y"@docomo.ne.jp') in mail.raw_items()
+    (told,) = mail["to"].addresses
+    assert (told.username, told.domain) == ("taro..y", "docomo.ne.jp")
+
+
 def test_references_stay_few() -> None:
     many = tuple(f"<{n}@x.y>" for n in range(40))
     told = composed(references=many)["references"].split()

@@ -11,6 +11,7 @@ from opencrab.domain.email.address import (
     normalize_email_address,
     one_line_of_email,
     parse_email_sender,
+    quote_email_address,
 )
 
 
@@ -24,6 +25,10 @@ from opencrab.domain.email.address import (
         ('"a \\" <b@c.d>" <evil@example.net>', ('a " <b@c.d>', "evil@example.net")),
         ("Taro\r\n <taro@example.net>", ("Taro", "taro@example.net")),
         ("taro+crab@example.net", ("", "taro+crab@example.net")),
+        ("taro..y@docomo.ne.jp", ("", "taro..y@docomo.ne.jp")),
+        ('"山田" <"Taro..Y."@DOCOMO.ne.jp>', ("山田", "taro..y.@docomo.ne.jp")),
+        ("太郎 <.taro-@ezweb.ne.jp>", ("太郎", ".taro-@ezweb.ne.jp")),
+        ('"plain"@au.com', ("", "plain@au.com")),
     ],
 )
 def test_one_sender_is_read(header: str, sender: tuple[str, str]) -> None:
@@ -39,6 +44,12 @@ def test_one_sender_is_read(header: str, sender: tuple[str, str]) -> None:
         "owner@example.org evil@example.net",
         "a@example.net\r\nBcc: b@example.net",
         '"quoted part"@example.net',
+        '"quoted"@example.net',
+        "taro..y@example.ne.jp",
+        "taro..y@docomo.ne.jp.example.net",
+        '"taro..y@docomo.ne.jp',
+        '"a@b"@docomo.ne.jp',
+        "a..b@x@docomo.ne.jp",
         "a@[127.0.0.1]",
         "太郎@example.net",
         "a@b@c.d",
@@ -62,6 +73,21 @@ def test_recipients_are_found_in_any_form() -> None:
         "a@example.org",
     )
     assert normalize_email_address("a..b@example.org") is None
+
+
+@pytest.mark.parametrize(
+    ("address", "quoted"),
+    [
+        ("taro@example.net", "taro@example.net"),
+        ("taro.y@docomo.ne.jp", "taro.y@docomo.ne.jp"),
+        ("taro..y@docomo.ne.jp", '"taro..y"@docomo.ne.jp'),
+        (".taro@ezweb.ne.jp", '".taro"@ezweb.ne.jp'),
+        ("taro.@au.com", '"taro."@au.com'),
+    ],
+)
+def test_an_address_of_a_carrier_is_quoted_where_it_is_written(address: str, quoted: str) -> None:
+    assert quote_email_address(address) == quoted
+    assert normalize_email_address(quoted) == normalize_email_address(address) == address
 
 
 def test_an_unverified_sender_is_another_person_and_equal_beginnings_differ() -> None:

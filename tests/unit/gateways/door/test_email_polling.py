@@ -7,9 +7,11 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
+from opencrab.domain.email.incoming import FetchedEmail
 from opencrab.domain.email.letter import LETTER, MAILBOX, Letter, MailboxPosition
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.gateways.door.email_polling import (
+    BREAKS,
     PAUSES,
     SENDERS,
     TRIES,
@@ -109,6 +111,23 @@ def test_a_mail_that_the_server_does_not_give_holds_up_the_others_for_a_while_on
             here.read()
     here.read()
     assert (len(here.queued), here.unread) == (1, [99])
+
+
+def test_a_mail_whose_fetching_ends_each_connection_holds_up_the_others_for_a_while_only() -> None:
+    class Breaking(Box):
+        def fetch(self, uid: int) -> FetchedEmail | None:
+            if uid == 40:
+                raise OSError("the connection ended")
+            return super().fetch(uid)
+
+    here = Reading()
+    here.mail.says("broken")
+    here.mail.says("good")
+    for _ in range(BREAKS):
+        with pytest.raises(OSError, match="ended"):
+            here.reader.read_new_mails(Breaking(here.mail), lambda: False)
+    here.reader.read_new_mails(Breaking(here.mail), lambda: False)
+    assert (len(here.queued), here.unread) == (1, [40])
 
 
 def test_mails_that_could_not_be_queued_count_against_no_limit() -> None:

@@ -28,6 +28,9 @@ from opencrab.domain.errors import Conflict, Refused, Unavailable
 MOST_BYTES = 2_000_000
 """Bytes of one mail that are fetched: text comes before what is attached."""
 
+PIECE_BYTES = 250_000
+"""Bytes of a mail that are asked for at once: each piece has time of its own."""
+
 _MOST_ANSWER = 4_000_000
 _IDLE = b"OCIDLE"
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -38,6 +41,10 @@ _ARRIVAL = re.compile(
 _CURE = "`opencrab admin email doctor` checks the mailbox"
 
 log = logging.getLogger(__name__)
+
+
+BegunEmails = dict[tuple[int, int], FetchedEmail]
+"""What has arrived of the mail that is fetched, by the mailbox's validity and the mail's UID."""
 
 
 class _Bounded(imaplib.IMAP4):
@@ -85,6 +92,7 @@ class ImapMailbox:
         self._passwords = passwords
         self._folder = folder
         self._context = context
+        self._begun: BegunEmails = {}
 
     @contextmanager
     def opened(
@@ -106,7 +114,7 @@ class ImapMailbox:
                 if status != "OK":
                     words = words_of_mail_server(told[0], password)
                     raise Refused(f"there is no mailbox {self._folder!r}: {words}", cure=_CURE)
-                opened = OpenMailbox(imap, self._folder, limit, total)
+                opened = OpenMailbox(imap, self._folder, limit, total, self._begun)
             yield opened
         except (imaplib.IMAP4.error, OSError, ValueError) as error:
             words = words_of_mail_server(error, password)
@@ -156,10 +164,19 @@ class ImapMailbox:
 class OpenMailbox:
     """A mailbox while a connection to it is open; all methods raise what imaplib raises.
 
-    Each takes `total` seconds at most.
+    Each takes `total` seconds at most, and `fetch` so many for each piece of a mail. `begun` keeps
+    the pieces of a mail whose connection ended: the next one goes on there.
     """
 
-    def __init__(self, imap: imaplib.IMAP4, folder: str, limit: TimeLimit, total: float) -> None:
+    def __init__(
+        self,
+        imap: imaplib.IMAP4,
+        folder: str,
+        limit: TimeLimit,
+        total: float,
+        begun: BegunEmails | None = None,
+    ) -> None:
+        self._begun: BegunEmails = {} if begun is None else begun
         self._imap = imap
         self._limit = limit
         self._total = total
@@ -192,9 +209,28 @@ class OpenMailbox:
 
         Raises Conflict if the server does not give this one.
         """
+        place = self.uidvalidity, uid
+        email = self._begun.get(place, FetchedEmail(b"", None))
+        self._begun.clear()
+        while (size := min(PIECE_BYTES, MOST_BYTES - len(email.content))) > 0:
+            piece = self._fetch_piece(uid, len(email.content), size)
+            if piece is None:
+                return None
+            email = FetchedEmail(
+                (email.content + piece.content)[:MOST_BYTES], email.arrived or piece.arrived
+            )
+            # The last one is shorter; a server that knows no pieces sends all of it at once.
+            if len(piece.content) != size:
+                break
+            self._begun[place] = email
+        self._begun.clear()
+        return email
+
+    def _fetch_piece(self, uid: int, start: int, size: int) -> FetchedEmail | None:
+        """Return a piece of a mail, which is empty behind its end; None if the mail is gone."""
         try:
             with self._limit.within(self._total):
-                wanted = f"(INTERNALDATE BODY.PEEK[]<0.{MOST_BYTES}>)"
+                wanted = f"(INTERNALDATE BODY.PEEK[]<{start}.{size}>)"
                 told = self._checked(self._imap.uid("FETCH", str(uid), wanted))
         except imaplib.IMAP4.abort:
             raise
@@ -204,6 +240,8 @@ class OpenMailbox:
         found = (each[1] for each in told if isinstance(each, tuple) and len(each) > 1)
         content = next((each for each in found if isinstance(each, bytes)), None)
         if content is None and any(isinstance(each, bytes) and b"BODY[" in each for each in told):
+            if start:  # Behind the end there is nothing, which needs no literal.
+                return FetchedEmail(b"", None)
             raise Conflict(f"the server's answer for mail {uid} is not understood")
         return None if content is None else FetchedEmail(content, _arrival(told))
 

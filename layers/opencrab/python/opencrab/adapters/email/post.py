@@ -18,6 +18,7 @@ from opencrab.adapters.email.server import (
     words_of_mail_server,
 )
 from opencrab.adapters.email.time_limit import TimeLimit
+from opencrab.domain.email.address import quote_email_address
 from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailable
 
 PAUSE = 120.0
@@ -120,7 +121,7 @@ class SmtpPost:
         self, smtp: smtplib.SMTP, password: str, sender: str, recipient: str, content: bytes
     ) -> None:
         self._step(smtp.mail(sender), password)
-        self._step(smtp.rcpt(recipient), password)
+        self._step(smtp.rcpt(quote_email_address(recipient)), password)
         code, told = smtp.docmd("DATA")
         if code != _GO_ON:
             raise self._error(code, told, password)

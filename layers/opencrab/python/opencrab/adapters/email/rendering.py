@@ -10,7 +10,7 @@ from email.header import Header
 from email.utils import format_datetime
 
 from opencrab.domain.conversation.message import Utterance
-from opencrab.domain.email.address import one_line_of_email
+from opencrab.domain.email.address import one_line_of_email, quote_email_address
 from opencrab.domain.email.incoming import MOST_REFERENCES
 from opencrab.domain.email.letter import Letter
 from opencrab.domain.text.plain_markdown import plain_text_of_markdown
@@ -39,7 +39,7 @@ def compose_email_reply(letter: Letter, text: str, message_id: str, at: datetime
         followed = followed[:1] + followed[-MOST_REFERENCES + 1 :]
     headers = [
         f"From: {_format_sender(letter)}",
-        f"To: {letter.address}",
+        f"To: {quote_email_address(letter.address)}",
         f"Subject: {_encode_header(_subject(letter), 'Subject')}",
         f"Date: {format_datetime(at)}",
         f"Message-ID: {message_id}",

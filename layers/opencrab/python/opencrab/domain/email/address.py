@@ -15,6 +15,13 @@ EMAIL = "email"
 _LOCAL = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
 _DOMAIN = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}))*"
 _ADDRESS = re.compile(rf"{_LOCAL}@{_DOMAIN}", re.ASCII)
+_CARRIER = re.compile(
+    r'(?P<quote>"?)(?P<local>[A-Za-z0-9._/+-]+)(?P=quote)'
+    r"@(?P<domain>(?:docomo\.ne|ezweb\.ne)\.jp|au\.com)",
+    re.ASCII | re.IGNORECASE,
+)
+"""Addresses with dots anywhere, which Japanese carriers gave out and no RFC allows unquoted."""
+
 _NAMED = re.compile(r'((?:"(?:[^"\\]|\\.)*"|[^<>",])*)<\s*([^<>\s]+)\s*>\s*(?:\([^()]*\)\s*)?')
 _BARE = re.compile(r"\s*([^<>\s()]+)\s*(?:\(([^()]*)\)\s*)?")
 _FOUND = re.compile(rf"(?<![A-Za-z0-9!#$%&'*+/=?^_`{{|}}~.-]){_LOCAL}@{_DOMAIN}", re.ASCII)
@@ -27,12 +34,23 @@ _LONGEST_LOCAL, _LONGEST_HEADER = 64, 2_000
 def normalize_email_address(text: str) -> str | None:
     """Return an address in lower case; None for what is none, and for kinds that nobody uses.
 
-    Quoted local parts, numbers in brackets and letters beyond ASCII are not taken.
+    Quoted local parts, numbers in brackets and letters beyond ASCII are not taken, except what
+    carriers in Japan gave out, such as `taro..y@docomo.ne.jp`: that is returned without quotes.
     """
     address = text.strip()
-    if len(address) > MOST_ADDRESS or _ADDRESS.fullmatch(address) is None:
+    if len(address) > MOST_ADDRESS:
+        return None
+    if carrier := _CARRIER.fullmatch(address):
+        address = f"{carrier['local']}@{carrier['domain']}"
+    elif _ADDRESS.fullmatch(address) is None:
         return None
     return address.lower() if len(address.partition("@")[0]) <= _LONGEST_LOCAL else None
+
+
+def quote_email_address(address: str) -> str:
+    """Return a normalized address as RFC 5321 writes it: a local part with odd dots in quotes."""
+    local, _, domain = address.rpartition("@")
+    return address if _ADDRESS.fullmatch(address) else f'"{local}"@{domain}'
 
 
 def email_domain(address: str) -> str:

@@ -44,6 +44,9 @@ OVERLAP = timedelta(days=2)
 TRIES = 4
 """How often a mail is asked for that the server does not give; the others wait meanwhile."""
 
+BREAKS = 12
+"""How often the fetching of a mail may end its connection; then those after it are read."""
+
 SENDERS = 1_000
 _HOUR = 3_600.0
 _TOLD = frozenset(
@@ -97,6 +100,7 @@ class EmailReader:
         self._send = send
         self._heard: dict[str, dict[str, float]] = {}
         self._refused: dict[tuple[int, int], int] = {}
+        self._broken: dict[tuple[int, int], int] = {}
 
     def read_new_mails(self, mailbox: OpenedMailbox, stopping: Callable[[], bool]) -> None:
         """Queue the mails that came since the last time; at the first time only note where it is.
@@ -159,17 +163,24 @@ class EmailReader:
     def _fetched(self, mailbox: OpenedMailbox, uid: int) -> FetchedEmail | None:
         """Return a mail; one that the server does not give, TRIES times, is left for good.
 
-        Raises Unavailable before that.
+        So is one whose fetching ended BREAKS connections. Raises Unavailable before that, and what
+        ended the connection.
         """
+        key = mailbox.uidvalidity, uid
+        if self._broken.get(key, 0) >= BREAKS:
+            log.warning("mail left alone: its connection ended %s times: uid=%s", BREAKS, uid)
+            return None
         try:
             return mailbox.fetch(uid)
         except Conflict as error:
-            key = mailbox.uidvalidity, uid
             self._refused[key] = self._refused.get(key, 0) + 1
             if self._refused[key] < TRIES:
                 raise Unavailable(error.message) from None
             log.warning("mail left alone: %s", error.message)
             return None
+        except Exception:
+            self._broken[key] = self._broken.get(key, 0) + 1
+            raise
 
     def _queue(self, fetched: FetchedEmail, *, again: bool) -> EmailSilence | None:
         """Queue a mail, else return why not; one that can never be queued holds up no other."""
