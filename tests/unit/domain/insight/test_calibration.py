@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.insight.calibration import (
-    MOST_WEIGHT,
     CalibrationCurve,
     self_grade_calibration_curve,
-    self_grade_sums,
 )
 from opencrab.domain.learning.aggregate import self_grade_bin
 from opencrab.domain.learning.evidence import BINS, GradedTurns
@@ -77,19 +75,6 @@ def test_grades_that_tell_good_from_bad_are_worth_something() -> None:
 def test_grades_that_tell_nothing_weigh_nothing(turns: Turns) -> None:
     found = self_grade_calibration_curve(graded(turns))
     assert found.weight == 0
-    assert self_grade_sums(graded([*turns, *([(0.95, None)] * 200)])).n == 0
-
-
-def test_unjudged_turns_add_a_quarter_at_most() -> None:
-    added = self_grade_sums(graded([*HONEST, *([(0.95, None)] * 100)]))
-    assert 0 < added.n <= 100 * MOST_WEIGHT
-    assert added.mean is not None
-    assert 0.7 < added.mean <= 1
-
-
-def test_praise_without_end_adds_no_more_than_a_quarter_of_the_judged_turns() -> None:
-    added = self_grade_sums(graded([*HONEST, *([(0.95, None)] * 10_000)]))
-    assert 0 < added.n <= len(HONEST) * MOST_WEIGHT
 
 
 def test_without_any_judged_turn_there_is_no_curve() -> None:

@@ -10,9 +10,6 @@ from opencrab.domain.value import Unit, Value
 SHRUNK_BY = 20.0
 """The number of turns at the model's mean that are mixed into each step of the curve."""
 
-MOST_WEIGHT = 0.25
-"""The maximum weight of a calibrated grade, relative to a judged turn."""
-
 
 class CalibrationPoint(Value):
     """One range of self-given grades: their mean, and the mean reward of the turns."""
@@ -59,28 +56,6 @@ def self_grade_calibration_curve(bins: Sequence[GradedTurns]) -> CalibrationCurv
         steps=tuple(_unit(each) for each in pooled),
         mean=mean,
         weight=_explained_variance(bins, pooled, together),
-    )
-
-
-def self_grade_sums(bins: Sequence[GradedTurns]) -> MomentSums:
-    """Compute what graded turns without any other judgement add to a model's quality.
-
-    Each counts as at most MOST_WEIGHT of a turn, and less the less the grades explain; all together
-    as at most that share of the judged turns, on which the curve rests.
-    """
-    found = self_grade_calibration_curve(bins)
-    weight = MOST_WEIGHT * found.weight
-    unjudged = [max(each.grades.n - each.worth.n, 0) * weight for each in bins]
-    n = int(min(sum(unjudged), MOST_WEIGHT * sum(each.worth.n for each in bins)))
-    if not n:
-        return MomentSums()
-    values = found.steps
-    share = n / sum(unjudged)
-    pairs = list(zip(unjudged, values, strict=True))
-    return MomentSums(
-        n=n,
-        total=share * sum(count * value for count, value in pairs),
-        squares=share * sum(count * value * value for count, value in pairs),
     )
 
 
