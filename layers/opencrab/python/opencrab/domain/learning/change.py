@@ -64,6 +64,11 @@ class Adjustment(Value):
     ended_at: datetime | None = None
     ended_by: str = ""
 
+    @property
+    def about(self) -> "LearnedSubject":
+        """What it changes, with its kind."""
+        return LearnedSubject(kind=self.kind, name=self.subject)
+
 
 PINS = 100
 """The limit of pins of one agent; the agent state has no room for more."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
-from typing import Protocol, Self, TypeVar
+from typing import Any, Self
 
 from pydantic import Field
 
@@ -121,17 +121,7 @@ class Evidence(Value):
 
     def __add__(self, other: "Evidence") -> "Evidence":
         """Return the sum of both."""
-        return Evidence(
-            turns=self.turns + other.turns,
-            judged=self.judged + other.judged,
-            models=_merge_sums(self.models, other.models),
-            answers=_merge_sums(self.answers, other.answers),
-            worths=_merge_sums(self.worths, other.worths),
-            skills=_merge_sums(self.skills, other.skills),
-            memories=self.memories + other.memories,
-            recalled=_merge_sums(self.recalled, other.recalled),
-            grades=_bins(self.grades, other.grades),
-        )
+        return Evidence(**{name: _sum(mine, getattr(other, name)) for name, mine in self})
 
     def without(self, memories: AbstractSet[str]) -> "Evidence":
         """Return the evidence without the hits of these memories and experiences."""
@@ -177,32 +167,13 @@ class ClosedEvidence(Value):
         return self.replaced(evidence=self.evidence.without(memories))
 
 
-class _Adds(Protocol):
-    def __add__(self, other: Self) -> Self: ...
-
-
-_Sum = TypeVar("_Sum", bound=_Adds)
-
-
-def _merge_sums(first: Mapping[str, _Sum], second: Mapping[str, _Sum]) -> dict[str, _Sum]:
-    together = dict(first)
-    for key, more in second.items():
-        together[key] = together[key] + more if key in together else more
-    return together
-
-
-def _bins(
-    first: dict[str, tuple[GradedTurns, ...]], second: dict[str, tuple[GradedTurns, ...]]
-) -> dict[str, tuple[GradedTurns, ...]]:
-    return {
-        model: tuple(
-            one + other
-            for one, other in zip(
-                first.get(model) or _EMPTY, second.get(model) or _EMPTY, strict=True
-            )
-        )
-        for model in {**first, **second}
-    }
-
-
-_EMPTY = (GradedTurns(),) * BINS
+def _sum(one: Any, other: Any) -> Any:
+    """Add two numbers or sums, bins one by one, and named ones by their names."""
+    if isinstance(one, Mapping):
+        both = {name: _sum(one[name], more) for name, more in other.items() if name in one}
+        return {**one, **other, **both}
+    if isinstance(one, tuple):
+        if one and other:
+            return tuple(_sum(*pair) for pair in zip(one, other, strict=True))
+        return one or other
+    return one + other

@@ -93,7 +93,7 @@ class AdjustmentView(Adjustment):
     @classmethod
     def of(cls, made: Adjustment, says: tuple[str, ...] = ()) -> "AdjustmentView":
         """Return a stored adjustment with its experiment's name and the texts concerned."""
-        subject = LearnedSubject(kind=made.kind, name=made.subject)
+        subject = made.about
         return cls(**dict(made), experiment=_experiment_address(subject), says=says)
 
 
@@ -180,7 +180,7 @@ def find_stopped_experiment(runtime: Runtime, agent_id: str, subject: str, by: s
     """Retry `stop_experiment`: if this owner's stop is the newest decision, return that."""
     named = MEMORY if _is_memory(subject) else subject
     for made in changes.page_of_adjustments(runtime.home.facts, agent_id):
-        if _experiment_address(LearnedSubject(kind=made.kind, name=made.subject)) == named:
+        if _experiment_address(made.about) == named:
             if (made.reason, made.by, made.state) == (STOPPED, by, AdjustmentState.APPLIED):
                 return made
             break

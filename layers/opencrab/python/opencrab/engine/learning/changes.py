@@ -93,8 +93,7 @@ def find_adjustment(facts: Documents, agent_id: str, adjustment_id: str) -> Adju
 
 def adjustments_about(found: Iterable[Adjustment], subject: LearnedSubject) -> Iterator[Adjustment]:
     """Yield the adjustments of a subject, in the given order."""
-    about = subject.kind, subject.name
-    return (each for each in found if (each.kind, each.subject) == about)
+    return (each for each in found if each.about == subject)
 
 
 def open_adjustments_of(

@@ -12,7 +12,6 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    LearnedSubject,
     end_adjustment,
     is_learning_pinned,
 )
@@ -65,10 +64,7 @@ def retire_learned_experience(facts: Documents, agent_id: str, made: Adjustment)
                 field="change_id",
                 cure="nothing is left to change",
             )
-        if is_learning_pinned(
-            stored_memory_state_of_agent(facts, agent_id)[1],
-            LearnedSubject(kind=made.kind, name=lived.id),
-        ):
+        if is_learning_pinned(stored_memory_state_of_agent(facts, agent_id)[1], made.about):
             raise Conflict(f"experience {lived.id!r} is pinned", cure="unpin it first")
         if other := str(made.after.get(OTHER, "")):
             stays, twin = _require_experience(facts, agent_id, other)

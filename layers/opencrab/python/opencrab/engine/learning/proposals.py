@@ -10,7 +10,6 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    LearnedSubject,
     is_learning_pinned,
 )
 from opencrab.domain.learning.model_selection import why_learned_subject_is_fixed
@@ -79,7 +78,7 @@ def follow_learning_proposal(
     else:
         change = _retiring(found, made)
     listed = page_of_adjustments(runtime.home.facts, agent_id)
-    earlier = open_adjustments_of(listed, LearnedSubject(kind=found.kind, name=found.subject))
+    earlier = open_adjustments_of(listed, found.about)
     ends = tuple(each for each in earlier if each.id != found.id)
     change = replace(change, ends=ends, was=AdjustmentState.PROPOSED)
     return store_adjustment(runtime.home.facts, agent_id, change)
@@ -122,7 +121,7 @@ def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
             field="change_id",
             cure="teach the skill again, or retire it yourself",
         )
-    subject = LearnedSubject(kind=found.kind, name=found.subject)
+    subject = found.about
 
     def alter(mind: AgentState, skill: AcquiredSkill | None) -> MindAndSkill:
         cure = "read the skill and the change again"

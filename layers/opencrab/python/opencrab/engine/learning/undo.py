@@ -11,7 +11,6 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    LearnedSubject,
     describe_mix,
     end_adjustment,
     is_learning_pinned,
@@ -76,7 +75,7 @@ def mix_before(listed: Iterable[Adjustment], found: Adjustment) -> Adjustment | 
 
 def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> LearningChange:
     facts, was = runtime.home.facts, AdjustmentState.APPLIED
-    subject = LearnedSubject(kind=back.kind, name=back.subject)
+    subject = back.about
     if subject == EVERY_MODEL:
         resume_model_tries(runtime, agent_id, back.before)
         return LearningChange(back, was=was)
@@ -124,14 +123,14 @@ def _skill_before(
     before = place_learned_skill(before, mind, trials)
     if before.status is skill.status:
         why, cure = "skill trials are disabled", "disable it, or retire it"
-        if is_learning_pinned(mind, LearnedSubject(kind=found.kind, name=found.subject)):
+        if is_learning_pinned(mind, found.about):
             why, cure = "it is pinned", "unpin it first"
         raise Conflict(f"skill {skill.name!r} remains {skill.status.value}: {why}", cure=cure)
     return before
 
 
 def _changed_since(facts: Documents, agent_id: str, found: Adjustment, why: str) -> Conflict:
-    subject = LearnedSubject(kind=found.kind, name=found.subject)
+    subject = found.about
     same = adjustments_about(page_of_adjustments(facts, agent_id), subject)
     later = [each.id for each in same if each.id > found.id]
     named = f"; change {later[-1]} came later" if later else ""
