@@ -186,7 +186,9 @@ class BudgetLeases:
         budget = (draw.scope, draw.day)
         known = self._slices.get(budget)
         if draw.micro_usd <= 0:
-            return _Change(-draw.micro_usd) if known or self._takes_over(budget) else None
+            # A lease that got nothing is not asked for when it is told what was drawn.
+            is_filled = known is not None and bool(known.left or known.held)
+            return _Change(-draw.micro_usd) if is_filled or self._takes_over(budget) else None
         limit = draw.limit_micro_usd
         if known is not None and limit is not None and limit < known.limit:
             # Whoever lowers a limit means now: what was taken under the old one goes back.
