@@ -1,7 +1,7 @@
 """Requests over HTTP: which errors mean that nothing left, and which that it may have."""
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,12 +18,16 @@ from opencrab.adapters.providers.transport.exchange import (
     provider_exchange_never_stopped,
 )
 from opencrab.adapters.providers.transport.http_connections import Deadline, RequestHandler
+from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 _HEADERS = {"user-agent": "opencrab", "accept-encoding": "identity"}
 _PORTS = {"http": 80, "https": 443}
 _TARGET = "/%:;@!$&'()*+,=?~-._[]"
 """What stays as it is in a path and a query; all else outside letters and digits is quoted."""
+
+_GZIP = b"\x1f"
+"""How a further stream of gzip begins."""
 
 _TIMEOUTS = httpcore.TimeoutException
 _FAILURES = (
@@ -128,7 +132,7 @@ def _parsed_url(url: str) -> tuple[httpcore.URL, str]:
         name, port = parts.hostname or "", parts.port
     except ValueError:
         raise httpcore.UnsupportedProtocol("it is no address") from None
-    if parts.scheme not in _PORTS or not name:
+    if parts.scheme not in _PORTS or not name or not url.isprintable():
         raise httpcore.UnsupportedProtocol("the address has no host, or is not one of HTTP")
     host = _ascii_host(name)
     target = quote(parts.path or "/", safe=_TARGET)
@@ -168,12 +172,29 @@ def _header_text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-def _decoder(encoding: str) -> Callable[[bytes], bytes] | None:
-    """Return what decodes a compressed body, which nobody asked for; None if it is none."""
-    if encoding.strip().lower() not in {"gzip", "x-gzip", "deflate"}:
-        return None
-    stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-    return lambda piece: stream.decompress(piece, REPLY_BYTES + 1)
+def _decoded(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """Decode a body that is compressed, which nobody asked for; raises zlib.error."""
+    if encoding.strip().lower() in {"gzip", "x-gzip", "deflate"}:
+        return _decompressed(pieces)
+    return pieces
+
+
+def _decompressed(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress streams that follow each other; what comes after them is left out."""
+    stream, is_whole = _decompressor(), True
+    for piece in pieces:
+        rest = piece
+        while rest and (not stream.eof or rest.startswith(_GZIP)):
+            if stream.eof:
+                stream = _decompressor()
+            yield stream.decompress(rest, REPLY_BYTES + 1)
+            rest, is_whole = stream.unused_data, stream.eof
+    if not is_whole:
+        raise zlib.error("the compressed answer is unfinished")
+
+
+def _decompressor() -> "zlib._Decompress":
+    return zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
 
 
 @dataclass(frozen=True)
@@ -186,10 +207,9 @@ class _Exchange:
 
     def chunks(self, response: httpcore.Response, encoding: str) -> Iterator[bytes]:
         """Yield the body; raise ModelCallFailed if it is too large or too slow."""
-        size, decode = 0, _decoder(encoding)
+        size = 0
         with self.explained(begun=True):
-            for piece in self._pieces(response):
-                chunk = piece if decode is None else decode(piece)
+            for chunk in _decoded(self._pieces(response), encoding):
                 size += len(chunk)
                 if size > REPLY_BYTES:
                     message = f"the answer of {self.origin} is larger than {REPLY_BYTES} bytes"
@@ -205,12 +225,14 @@ class _Exchange:
 
     @contextmanager
     def explained(self, *, begun: bool = False) -> Iterator[None]:
-        """Translate httpcore's errors into faults.
+        """Translate errors of httpcore and of the environment into faults.
 
         After the response began, nothing is UNREACHABLE.
         """
         try:
             yield
+        except Invalid as error:
+            raise ModelCallFailed(error.message, Fault.UNREACHABLE, cure=error.cure) from None
         except _TIMEOUTS as error:
             if isinstance(error, _NOTHING_LEFT) and not begun:
                 raise self._unreachable(error) from None
