@@ -92,12 +92,14 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
         typer.echo("\n".join(lines), file=file, err=True)
 
     def _agent_hint(self, words: SentenceCatalog) -> str:
-        """Return the command line with `--agent`; "" unless one name stands there without."""
+        """Return the command line with `--agent`; "" unless a name alone stands there without."""
         found = re.fullmatch(
             r"Got unexpected extra arguments?(?:\(s\))? \((?P<name>.*)\)", self.message
         )
-        options = {name for each in self.ctx.command.params for name in each.opts}
-        if found is None or "--agent" not in options:
+        known = self.ctx.command.params
+        options = {name for each in known for name in each.opts}
+        takes_words = any(each.param_type_name == "argument" for each in known)
+        if found is None or "--agent" not in options or takes_words or self.ctx.params.get("agent"):
             return ""
         command = f"{self.ctx.command_path} --agent {quote(found['name'])}"
         return words("usage_name_agent", command=command)
