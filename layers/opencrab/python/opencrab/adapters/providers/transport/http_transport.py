@@ -125,16 +125,17 @@ def _request(
 def _parsed_url(url: str) -> tuple[httpcore.URL, str]:
     """Parse an address once, with its Host header: the same few are called again and again.
 
-    Raises httpcore.UnsupportedProtocol or UnicodeError if it is none.
+    Raises httpcore.UnsupportedProtocol if it is none, or its host is not in ASCII, as its owner was
+    told to write it.
     """
     try:
         parts = urlsplit(url)
-        name, port = parts.hostname or "", parts.port
+        host, port = parts.hostname or "", parts.port
     except ValueError:
         raise httpcore.UnsupportedProtocol("it is no address") from None
-    if parts.scheme not in _PORTS or not name or not url.isprintable():
+    is_plain = host.isascii() and url.isprintable()
+    if parts.scheme not in _PORTS or not host or not is_plain:
         raise httpcore.UnsupportedProtocol("the address has no host, or is not one of HTTP")
-    host = _ascii_host(name)
     target = quote(parts.path or "/", safe=_TARGET)
     if parts.query:
         target += "?" + quote(parts.query, safe=_TARGET + "/")
@@ -142,18 +143,6 @@ def _parsed_url(url: str) -> tuple[httpcore.URL, str]:
     if port is not None and port != _PORTS[parts.scheme]:
         shown += f":{port}"
     return httpcore.URL(scheme=parts.scheme, host=host, port=port, target=target), shown
-
-
-def _ascii_host(name: str) -> str:
-    """Return a host as the network knows it; raises UnicodeError if no name can be that."""
-    if ":" in name:
-        return name
-    if name.isascii():
-        name.encode("idna")  # refuses parts that are empty or too long
-        return name
-    import idna  # noqa: PLC0415 - few hosts have such names
-
-    return idna.encode(name, uts46=True).decode("ascii")
 
 
 def _headers_of_response(response: httpcore.Response) -> dict[str, str]:
