@@ -161,14 +161,14 @@ def _header_text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-def _decoded(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+def _decode_body(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     """Decode a body that is compressed, which nobody asked for; raises zlib.error."""
     if encoding.strip().lower() in {"gzip", "x-gzip", "deflate"}:
-        return _decompressed(pieces)
+        return _decompress_streams(pieces)
     return pieces
 
 
-def _decompressed(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _decompress_streams(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress streams that follow each other; what comes after them is left out."""
     stream, is_whole = _decompressor(), True
     for piece in pieces:
@@ -198,7 +198,7 @@ class _Exchange:
         """Yield the body; raise ModelCallFailed if it is too large or too slow."""
         size = 0
         with self.explained(begun=True):
-            for chunk in _decoded(self._pieces(response), encoding):
+            for chunk in _decode_body(self._pieces(response), encoding):
                 size += len(chunk)
                 if size > REPLY_BYTES:
                     message = f"the answer of {self.origin} is larger than {REPLY_BYTES} bytes"

@@ -93,15 +93,11 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
 
     def _agent_hint(self, words: SentenceCatalog) -> str:
         """Return the command line with `--agent`; "" unless a name alone stands there without."""
-        found = re.fullmatch(
-            r"Got unexpected extra arguments?(?:\(s\))? \((?P<name>.*)\)", self.message
-        )
-        known = self.ctx.command.params
-        options = {name for each in known for name in each.opts}
-        takes_words = any(each.param_type_name == "argument" for each in known)
-        if found is None or "--agent" not in options or takes_words or self.ctx.params.get("agent"):
+        found = re.fullmatch(r"Got unexpected extra \S+ \((.*)\)", self.message)
+        kinds = {each.param_type_name for each in self.ctx.command.params}
+        if found is None or "argument" in kinds or self.ctx.params.get("agent", "") is not None:
             return ""
-        command = f"{self.ctx.command_path} --agent {quote(found['name'])}"
+        command = f"{self.ctx.command_path} --agent {quote(found[1])}"
         return words("usage_name_agent", command=command)
 
 
