@@ -63,6 +63,16 @@ def _reply(words: str, *since: ChatMessage | CallReturn, actions: Any = ACTIONS)
             "ws_write",
             {"path": "memo.txt", "content": "12:30に昼食"},
         ),
+        (
+            "私の a.b.mdに晴れと書いておいて",
+            "ws_write",
+            {"path": "a.b.md", "content": "晴れ"},
+        ),
+        (
+            "memo.txtに「x」と書いていただけますか",
+            "ws_write",
+            {"path": "memo.txt", "content": "x"},
+        ),
         ("日記.mdに今日は晴れと書いて", "ws_write", {"path": "日記.md", "content": "今日は晴れ"}),
         (
             'write "tea at ten" to tomorrow.md.',
@@ -103,6 +113,13 @@ def test_a_simple_request_becomes_its_action(
         ("How are you?", "I received: “How are you?”"),
         ("I read a book yesterday", "not a language model"),
         ("本を読みました", "言語モデルではなく"),
+        ("AI に人が負けると書いて", "言語モデルではなく"),
+        ("AIに書いてほしいこと: 詩", "言語モデルではなく"),
+        ("README.md に書いてある注意: 開くな", "言語モデルではなく"),
+        ("README.mdに書きました：済", "言語モデルではなく"),
+        ("memo.txtに昨日行ったと書いています", "言語モデルではなく"),
+        ("『やあ』とmemo.txtに書いた", "言語モデルではなく"),
+        ("memo.txtに「x」と書けない", "言語モデルではなく"),
     ],
 )
 def test_everything_else_is_told_what_this_is(words: str, told: str) -> None:

@@ -188,6 +188,17 @@ def test_the_certificates_of_the_environment_replace_the_usual_ones(
     assert known == (1 if variable == "SSL_CERT_FILE" else 0)
 
 
+def test_certificates_that_cannot_be_read_are_named_and_no_others_are_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: HttpTransport
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+    tls_context.cache_clear()
+    with pytest.raises(ModelCallFailed, match="certificates in SSL_CERT_FILE") as caught:
+        transport.send("https://127.0.0.1:9/", headers={}, timeout_seconds=5)
+    assert caught.value.fault is Fault.UNREACHABLE
+    assert caught.value.cure == "correct or unset SSL_CERT_FILE"
+
+
 def test_certificates_are_read_for_https_only() -> None:
     with HttpConnections() as connections:
         patient = {"timeout": dict.fromkeys(("connect", "read", "write"), monotonic() + 60)}

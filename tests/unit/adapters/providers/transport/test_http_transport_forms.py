@@ -1,4 +1,4 @@
-"""What is sent and read: addresses with hosts of any letters, headers, and compressed answers."""
+"""What is sent and read: addresses, headers, and compressed answers."""
 
 import gzip
 import zlib
@@ -24,8 +24,14 @@ def test_a_compressed_answer_that_nobody_asked_for_is_read(encoding: str) -> Non
 
 @pytest.mark.parametrize(
     ("body", "match"),
-    [(b"no gzip", "closed the connection"), (gzip.compress(bytes(REPLY_BYTES * 3)), "larger")],
-    ids=["broken", "bomb"],
+    [
+        (b"no gzip", "closed the connection"),
+        (gzip.compress(b"crab" * 50)[:-9], "unfinished"),
+        (gzip.compress(b"crab") + gzip.compress(b"crab")[:4], "unfinished"),
+        (gzip.compress(bytes(REPLY_BYTES * 3)), "larger"),
+        (gzip.compress(bytes(REPLY_BYTES // 2)) * 3, "larger"),
+    ],
+    ids=["broken", "cut", "cut later", "bomb", "bombs"],
 )
 def test_a_compressed_answer_that_is_broken_or_a_bomb_is_broken_off(
     body: bytes, match: str
@@ -34,6 +40,31 @@ def test_a_compressed_answer_that_is_broken_or_a_bomb_is_broken_off(
     with pytest.raises(ModelCallFailed, match=match) as caught:
         HttpTransport(answering).send("http://crab/", headers={}, timeout_seconds=5)
     assert caught.value.fault is Fault.BROKEN_OFF
+
+
+@pytest.mark.parametrize("size", [1, 7, 1_000])
+@pytest.mark.parametrize("after", [b"", b"\0" * 9, b"more"])
+def test_a_compressed_answer_of_several_streams_is_read_whole(size: int, after: bytes) -> None:
+    packed = gzip.compress(b"one, ") + gzip.compress(b"two") + after
+    pieces = [packed[at : at + size] for at in range(0, len(packed), size)]
+    answering = Answering(pieces, headers=((b"content-encoding", b"gzip"),))
+    reply = HttpTransport(answering).send("http://crab/", headers={}, timeout_seconds=5)
+    assert reply.body == b"one, two"
+
+
+def test_an_empty_answer_is_not_an_unfinished_one() -> None:
+    answering = Answering(headers=((b"content-encoding", b"gzip"),))
+    reply = HttpTransport(answering).send("http://crab/", headers={}, timeout_seconds=5)
+    assert reply.body == b""
+
+
+@pytest.mark.parametrize(
+    "url", ["http://crab/a\nb", "http://cr\tab/", "http://crab/\x7f", "http://①27.0.0.1/"]
+)
+def test_an_address_with_control_characters_or_a_host_in_other_letters_is_none(url: str) -> None:
+    with pytest.raises(ModelCallFailed) as caught:
+        HttpTransport(Answering()).send(url, headers={}, timeout_seconds=5)
+    assert caught.value.fault is Fault.UNREACHABLE
 
 
 def test_headers_that_come_twice_are_joined_and_those_in_no_ascii_are_read() -> None:
@@ -53,8 +84,8 @@ def test_headers_that_come_twice_are_joined_and_those_in_no_ascii_are_read() -> 
         ("http://[::1]:8080/", "[::1]:8080", "/"),
         ("http://owner:secret@crab.example/", "crab.example", "/"),
         (
-            "http://蟹.example/海 辺?問=い",
-            "xn--5k2a.example",
+            "http://crab.example/海 辺?問=い",
+            "crab.example",
             "/%E6%B5%B7%20%E8%BE%BA?%E5%95%8F=%E3%81%84",
         ),
         ("http://my_host/a%20b/m:generate", "my_host", "/a%20b/m:generate"),

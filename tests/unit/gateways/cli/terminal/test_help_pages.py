@@ -59,6 +59,12 @@ def test_help_says_what_the_exit_codes_mean_and_where_all_of_them_are(
             "ja",
             "エージェントは --agent で指定します: `opencrab turns list --agent 'Ada B'`",
         ),
+        (
+            ("memory", "list", "--agent", "Ada", "B"),
+            "en",
+            "Run `opencrab memory list -h` for help.",
+        ),
+        (("memory", "search", "red", "crabs"), "en", "Run `opencrab memory search -h` for help."),
         (("freeze", "a", "b"), "en", "Run `opencrab freeze -h` for help."),
         (("memory", "list", "--agnet", "Ada"), "en", "Run `opencrab memory list -h` for help."),
     ],

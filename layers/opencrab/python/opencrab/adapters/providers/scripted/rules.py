@@ -55,8 +55,16 @@ _START = r"^\s*(?:please\s+|(?:could|can|will)\s+you\s+(?:please\s+)?)?"
 _END = r"\s?[\u3002.!?\uff01\uff1f]{0,3}$"
 _QUOTED = r"[「『](?P<content>[^「」『』]+)[」』]"
 _QUOTED_EN = r"[\"'\u201c](?P<content>[^\"\u201d\n]+?)[\"'\u201d]"
+_NAMED = r"(?<![\w./-])[「『\"'`]?(?P<path>[\w./-]{1,200}\.\w{1,20})[」』\"'`]?"
+"""A file that its extension shows to be one: without quotes around the content, words are prose."""
+
 _UNQUOTED_JA = r"(?P<content>[^「」『』:\uff1a\n]{1,200}?)"
-_WRITE_JA = r"書(?:い|き|く|け|こ)"
+_WRITE_JA = (
+    r"書(?:いて(?!あ|い(?!ただ)|る|た)|いと|いちゃ"
+    r"|き(?!ま(?:した|せん)|た|方|込んだ|かけ)|く(?!な|と|か|べ)|け(?!な|ま|る|た)|こう(?!と|か))"
+)
+"""A request to write, not words about what is or was written."""
+
 _COLON_JA = r"[^\s\u3002:\uff1a]{0,12}\s*[:\uff1a]\s*"
 
 RULES = (
@@ -64,8 +72,8 @@ RULES = (
     _rule("ws_write", _START + r"write\s+" + _QUOTED_EN + r"\s+(?:in)?to\s+" + _FILE + _END),
     _rule("ws_write", _QUOTED + r"\s?と?を?\s?" + _FILE + r"\s?[にへ]\s?" + _WRITE_JA),
     _rule("ws_write", _FILE + r"\s?[にへ]\s?" + _QUOTED + r"\s?[とを]\s?" + _WRITE_JA),
-    _rule("ws_write", _FILE + r"\s?[にへ]\s?" + _WRITE_JA + _COLON_JA + r"(?P<content>.+)"),
-    _rule("ws_write", _FILE + r"\s?[にへ]\s?" + _UNQUOTED_JA + r"\s?と\s?" + _WRITE_JA),
+    _rule("ws_write", _NAMED + r"\s?[にへ]\s?" + _WRITE_JA + _COLON_JA + r"(?P<content>.+)"),
+    _rule("ws_write", _NAMED + r"\s?[にへ]\s?" + _UNQUOTED_JA + r"\s?と\s?" + _WRITE_JA),
     _rule("ws_list", _START + r"(?:list|show)\s+(?:the\s+|my\s+|all\s+|your\s+)*files\b"),
     _rule("ws_list", r"ファイル(?:の)?(?:一覧|を(?:一覧|見せ|列挙))"),
     _rule("ws_read", _START + r"read\s+(?:the\s+)?(?:file\s+)?" + _FILE + _END),

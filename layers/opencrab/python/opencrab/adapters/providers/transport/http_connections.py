@@ -4,11 +4,12 @@ httpx, whose connections these are, is not loaded: importing it takes five times
 request half as much again. It is asked only to open the way through a proxy.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from ipaddress import ip_address
-from ssl import SSLContext, create_default_context, get_default_verify_paths
+from ssl import SSLContext, create_default_context
 from threading import Lock
 from time import monotonic
 from typing import Any, Protocol, Self
@@ -43,7 +44,7 @@ class HttpConnections:
     """Pooled connections that all requests of a process share; the caller closes them.
 
     The environment's proxies are used, except for this machine, where local models run. Creating
-    it raises Invalid if a proxy cannot be used.
+    it raises Invalid if a proxy cannot be used; so do requests without the certificates they need.
     """
 
     def __init__(self) -> None:
@@ -112,13 +113,18 @@ def tls_context() -> SSLContext:
     """Return the process's TLS context; reading all certificates takes 20 ms of CPU.
 
     `SSL_CERT_FILE` and `SSL_CERT_DIR` of the environment replace certifi's certificates, as with
-    httpx.
+    httpx. Raises Invalid if they cannot be read.
     """
-    paths = get_default_verify_paths()
-    if paths.cafile not in {None, paths.openssl_cafile}:
-        return create_default_context(cafile=paths.cafile)
-    if paths.capath not in {None, paths.openssl_capath}:
-        return create_default_context(capath=paths.capath)
+    file, folder = map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR"))  # noqa: TID251 - OpenSSL's
+    if file or folder:
+        try:
+            return create_default_context(cafile=file or None, capath=None if file else folder)
+        except OSError:
+            name = "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
+            raise Invalid(
+                f"the certificates in {name} of the environment cannot be read",
+                cure=f"correct or unset {name}",
+            ) from None
     import certifi  # noqa: PLC0415 - only then
 
     return create_default_context(cafile=certifi.where())

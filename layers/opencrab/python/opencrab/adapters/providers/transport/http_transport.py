@@ -1,7 +1,7 @@
 """Requests over HTTP: which errors mean that nothing left, and which that it may have."""
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,12 +18,16 @@ from opencrab.adapters.providers.transport.exchange import (
     provider_exchange_never_stopped,
 )
 from opencrab.adapters.providers.transport.http_connections import Deadline, RequestHandler
+from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 _HEADERS = {"user-agent": "opencrab", "accept-encoding": "identity"}
 _PORTS = {"http": 80, "https": 443}
 _TARGET = "/%:;@!$&'()*+,=?~-._[]"
 """What stays as it is in a path and a query; all else outside letters and digits is quoted."""
+
+_GZIP = b"\x1f"
+"""How a further stream of gzip begins."""
 
 _TIMEOUTS = httpcore.TimeoutException
 _FAILURES = (
@@ -121,16 +125,17 @@ def _request(
 def _parsed_url(url: str) -> tuple[httpcore.URL, str]:
     """Parse an address once, with its Host header: the same few are called again and again.
 
-    Raises httpcore.UnsupportedProtocol or UnicodeError if it is none.
+    Raises httpcore.UnsupportedProtocol if it is none, or its host is not in ASCII, as its owner was
+    told to write it.
     """
     try:
         parts = urlsplit(url)
-        name, port = parts.hostname or "", parts.port
+        host, port = parts.hostname or "", parts.port
     except ValueError:
         raise httpcore.UnsupportedProtocol("it is no address") from None
-    if parts.scheme not in _PORTS or not name:
+    is_plain = host.isascii() and url.isprintable()
+    if parts.scheme not in _PORTS or not host or not is_plain:
         raise httpcore.UnsupportedProtocol("the address has no host, or is not one of HTTP")
-    host = _ascii_host(name)
     target = quote(parts.path or "/", safe=_TARGET)
     if parts.query:
         target += "?" + quote(parts.query, safe=_TARGET + "/")
@@ -138,18 +143,6 @@ def _parsed_url(url: str) -> tuple[httpcore.URL, str]:
     if port is not None and port != _PORTS[parts.scheme]:
         shown += f":{port}"
     return httpcore.URL(scheme=parts.scheme, host=host, port=port, target=target), shown
-
-
-def _ascii_host(name: str) -> str:
-    """Return a host as the network knows it; raises UnicodeError if no name can be that."""
-    if ":" in name:
-        return name
-    if name.isascii():
-        name.encode("idna")  # refuses parts that are empty or too long
-        return name
-    import idna  # noqa: PLC0415 - few hosts have such names
-
-    return idna.encode(name, uts46=True).decode("ascii")
 
 
 def _headers_of_response(response: httpcore.Response) -> dict[str, str]:
@@ -168,12 +161,29 @@ def _header_text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-def _decoder(encoding: str) -> Callable[[bytes], bytes] | None:
-    """Return what decodes a compressed body, which nobody asked for; None if it is none."""
-    if encoding.strip().lower() not in {"gzip", "x-gzip", "deflate"}:
-        return None
-    stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-    return lambda piece: stream.decompress(piece, REPLY_BYTES + 1)
+def _decode_body(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """Decode a body that is compressed, which nobody asked for; raises zlib.error."""
+    if encoding.strip().lower() in {"gzip", "x-gzip", "deflate"}:
+        return _decompress_streams(pieces)
+    return pieces
+
+
+def _decompress_streams(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress streams that follow each other; what comes after them is left out."""
+    stream, is_whole = _decompressor(), True
+    for piece in pieces:
+        rest = piece
+        while rest and (not stream.eof or rest.startswith(_GZIP)):
+            if stream.eof:
+                stream = _decompressor()
+            yield stream.decompress(rest, REPLY_BYTES + 1)
+            rest, is_whole = stream.unused_data, stream.eof
+    if not is_whole:
+        raise zlib.error("the compressed answer is unfinished")
+
+
+def _decompressor() -> "zlib._Decompress":
+    return zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
 
 
 @dataclass(frozen=True)
@@ -186,10 +196,9 @@ class _Exchange:
 
     def chunks(self, response: httpcore.Response, encoding: str) -> Iterator[bytes]:
         """Yield the body; raise ModelCallFailed if it is too large or too slow."""
-        size, decode = 0, _decoder(encoding)
+        size = 0
         with self.explained(begun=True):
-            for piece in self._pieces(response):
-                chunk = piece if decode is None else decode(piece)
+            for chunk in _decode_body(self._pieces(response), encoding):
                 size += len(chunk)
                 if size > REPLY_BYTES:
                     message = f"the answer of {self.origin} is larger than {REPLY_BYTES} bytes"
@@ -205,12 +214,14 @@ class _Exchange:
 
     @contextmanager
     def explained(self, *, begun: bool = False) -> Iterator[None]:
-        """Translate httpcore's errors into faults.
+        """Translate errors of httpcore and of the environment into faults.
 
         After the response began, nothing is UNREACHABLE.
         """
         try:
             yield
+        except Invalid as error:
+            raise ModelCallFailed(error.message, Fault.UNREACHABLE, cure=error.cure) from None
         except _TIMEOUTS as error:
             if isinstance(error, _NOTHING_LEFT) and not begun:
                 raise self._unreachable(error) from None

@@ -92,14 +92,12 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
         typer.echo("\n".join(lines), file=file, err=True)
 
     def _agent_hint(self, words: SentenceCatalog) -> str:
-        """Return the command line with `--agent`; "" unless one name stands there without."""
-        found = re.fullmatch(
-            r"Got unexpected extra arguments?(?:\(s\))? \((?P<name>.*)\)", self.message
-        )
-        options = {name for each in self.ctx.command.params for name in each.opts}
-        if found is None or "--agent" not in options:
+        """Return the command line with `--agent`; "" unless a name alone stands there without."""
+        found = re.fullmatch(r"Got unexpected extra \S+ \((.*)\)", self.message)
+        kinds = {each.param_type_name for each in self.ctx.command.params}
+        if found is None or "argument" in kinds or self.ctx.params.get("agent", "") is not None:
             return ""
-        command = f"{self.ctx.command_path} --agent {quote(found['name'])}"
+        command = f"{self.ctx.command_path} --agent {quote(found[1])}"
         return words("usage_name_agent", command=command)
 
 
