@@ -68,6 +68,9 @@ def test_a_period_is_read_back_from_its_name(stretch: ReviewPeriod) -> None:
         "review-2026-02-28-",
         "review-2026-02-28--1",
         "review-2026-02-30-1",
+        "weekly-9999-W52",
+        "daily-9999-12-31",
+        "review-9999-12-31-1",
     ],
 )
 def test_what_names_no_period_is_refused(name: str) -> None:

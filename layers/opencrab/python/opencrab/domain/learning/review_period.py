@@ -200,9 +200,9 @@ def review_periods_ending_on(day: date) -> Iterator[ReviewPeriod]:
 
 
 def parse_review_period(text: str) -> ReviewPeriod:
-    """Parse the id of a period; raises Invalid if it is none."""
+    """Parse the id of a period; raises Invalid if it is none, or if no calendar goes so far."""
     span, _, name = text.partition("-")
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         if span == ReviewSpan.DAILY:
             found = review_period_of_day(date.fromisoformat(name))
         elif span == ReviewSpan.WEEKLY:
@@ -210,7 +210,7 @@ def parse_review_period(text: str) -> ReviewPeriod:
         else:
             day, number = name[: len("2026-11-21")], name[len("2026-11-21-") :]
             found = review_period(date.fromisoformat(day), int(number))
-        if found.id == text:
+        if found.id == text and found.last < date.max:
             return found
     raise Invalid(
         f"{text[:100]!r} is not a valid period",
