@@ -174,9 +174,9 @@ class OpenMailbox:
         folder: str,
         limit: TimeLimit,
         total: float,
-        begun: BegunEmails | None = None,
+        begun: BegunEmails,
     ) -> None:
-        self._begun: BegunEmails = {} if begun is None else begun
+        self._begun = begun
         self._imap = imap
         self._limit = limit
         self._total = total

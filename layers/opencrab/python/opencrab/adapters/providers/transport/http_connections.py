@@ -1,7 +1,7 @@
 """Connections over httpcore: kept or new, direct or through the environment's proxies.
 
 httpx, whose connections these are, is not loaded: importing it takes five times as long, and a
-request half as much again. It is asked only to open the way through a proxy.
+request a quarter more CPU. It is asked only to open the way through a proxy.
 """
 
 import os
