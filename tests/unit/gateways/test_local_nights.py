@@ -15,7 +15,8 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.local.consumer import Consumer
-from opencrab.gateways.local.runner import FeedWatch, Runner
+from opencrab.gateways.local.feed_watch import FeedWatch
+from opencrab.gateways.local.runner import Runner
 from tests.contract.following import feed_of
 from tests.contract.homes import HOMES
 from tests.crash.errand import RICH

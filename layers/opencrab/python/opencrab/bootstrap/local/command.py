@@ -247,8 +247,9 @@ def _serve(
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
     from opencrab.bootstrap.prices import configured_nightly_price_update
     from opencrab.bootstrap.rules import configured_deleted_version_age
+    from opencrab.gateways.local.feed_watch import FeedWatch
     from opencrab.gateways.local.index_follower import IndexFollower
-    from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
+    from opencrab.gateways.local.runner import Runner
 
     watch = FeedWatch(feed := SqliteFeed(database))
     runtime = replace(runtime, answers=AnswerHub(watch.notify))
@@ -258,7 +259,6 @@ def _serve(
         watch,
         _purging(runtime, database, configured_deleted_version_age(configured)),
         IndexFollower(feed, local_search_indexing(runtime), runtime.home.agents),
-        workers=WORKERS,
         interact=interaction_handler(configured, runtime),
         price=configured_nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),

@@ -10,8 +10,8 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from typing import Any
@@ -19,7 +19,6 @@ from typing import Any
 import uvicorn
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
-from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep, sweep_due_items
 from opencrab.engine.runtime import Runtime
@@ -30,11 +29,11 @@ from opencrab.gateways.local.consumer import (
     LateConsumer,
     interactions_consumer,
 )
+from opencrab.gateways.local.feed_watch import FeedWatch
 from opencrab.gateways.local.header_deadline import HeaderDeadlineProtocol
 from opencrab.gateways.local.index_follower import IndexFollower
 from opencrab.gateways.local.isolation import Isolation
 from opencrab.gateways.local.later_websocket import WEBSOCKET_PROTOCOL
-from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
 
 log = logging.getLogger(__name__)
@@ -43,122 +42,14 @@ WORKERS = 32
 SWEEP_SECONDS, FIRST_SWEEP_SECONDS = 60.0, 1.0
 _SWEEPS_AN_HOUR = 60
 _POLL_SECONDS = 1.0
-_RETRY_SECONDS = 2
 _BEAT_SECONDS = 60
 _NIGHT_SECONDS = 600
 _FRAME_BYTES = 65_536
 """Frames of a WebSocket that are larger are not even read."""
-_WORDS_SECONDS = 0.04
 _BACKLOG = 2_048
 """That of uvicorn."""
-_SETTLED = "settled:"
-_UNSETTLED = frozenset({TurnStatus.QUEUED.value, TurnStatus.RUNNING.value})
-EVERY = "*"
-"""Who waits for this waits for any session; the WebSocket does."""
 
 Run = Callable[[Runtime, Delivery, Pace], MessageOutcome]
-
-
-class FeedWatch:
-    """A watch that wakes waiters as soon as the change feed has an entry of their session."""
-
-    def __init__(self, feed: ChangeFeed) -> None:
-        self._feed = feed
-        self._waiting: dict[str, set[asyncio.Event]] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping = threading.Event()
-        self._position = feed.position()
-        self._is_waking = False
-        self._woken = -_WORDS_SECONDS
-
-    @asynccontextmanager
-    async def watching(
-        self, session_id: str, *, settled: bool = False
-    ) -> AsyncIterator[Callable[[float], Awaitable[bool]]]:
-        """Yield a function that sleeps until the session changes or the seconds are over.
-
-        It returns True when the process is about to end. With `settled` it sleeps until a turn of
-        the session ends or waits for a person.
-        """
-        event = asyncio.Event()
-        key = f"{_SETTLED}{session_id}" if settled else session_id
-        self._waiting.setdefault(key, set()).add(event)
-
-        async def next_change(seconds: float) -> bool:
-            # Nobody wakes who comes after the end has woken all.
-            if not self._stopping.is_set():
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(event.wait(), seconds)
-            event.clear()
-            return self._stopping.is_set()
-
-        try:
-            yield next_change
-        finally:
-            waiting = self._waiting[key]
-            waiting.discard(event)
-            if not waiting:
-                del self._waiting[key]
-
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Follow the feed in a thread and wake waiters on the event loop."""
-        self._loop = loop
-        threading.Thread(target=self._follow, name="feed", daemon=True).start()
-
-    def notify(self, session_id: str) -> None:
-        """Wake who waits for a session, from any thread, for news that no entry of the feed has.
-
-        Who waits for any session is woken at most every `_WORDS_SECONDS`.
-        """
-        loop = self._loop
-        if loop is not None and not loop.is_closed():
-            with suppress(RuntimeError):  # it was closed meanwhile
-                loop.call_soon_threadsafe(self._wake_for_words, loop, session_id)
-
-    def _wake_for_words(self, loop: asyncio.AbstractEventLoop, session_id: str) -> None:
-        self._wake({session_id})
-        if not self._is_waking:
-            self._is_waking = True
-            # At once, unless it was just woken.
-            left = self._woken + _WORDS_SECONDS - loop.time()
-            loop.call_later(max(left, 0.0), self._wake_all, loop)
-
-    def _wake_all(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._is_waking, self._woken = False, loop.time()
-        self._wake({EVERY})
-
-    def stop(self) -> None:
-        """Stop following, and wake all waiters."""
-        self._stopping.set()
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(lambda: self._wake(set(self._waiting)))
-
-    def _follow(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                self._feed.wait(after=self._position, seconds=1.0)
-                entries = self._feed.read(after=self._position, limit=500)
-            except OpenCrabError as error:
-                log.warning("cannot read the change feed, retrying: error=%s", error.message)
-                self._stopping.wait(_RETRY_SECONDS)
-                continue
-            if entries and self._loop is not None and not self._loop.is_closed():
-                self._position = entries[-1].position
-                changed = {EVERY, *(entry.session_id for entry in entries)}
-                changed |= {f"{_SETTLED}{each.session_id}" for each in entries if _settles(each)}
-                # Who begins to wait after this look reads afterwards, and finds the entries.
-                if not changed.isdisjoint(tuple(self._waiting)):
-                    self._loop.call_soon_threadsafe(self._wake, changed)
-
-    def _wake(self, sessions: set[str]) -> None:
-        for session_id in sessions & self._waiting.keys():
-            for event in self._waiting[session_id]:
-                event.set()
-
-
-def _settles(entry: FeedEntry) -> bool:
-    """Check whether an entry says that a turn has ended or waits for a person."""
-    return entry.kind == "turn" and entry.body not in _UNSETTLED
 
 
 class Runner:
@@ -177,7 +68,7 @@ class Runner:
         purge: Callable[[], None],
         index: IndexFollower,
         *,
-        workers: int,
+        workers: int = WORKERS,
         interact: InteractionHandler | None = None,
         price: Callable[[Runtime], int] | None = None,
         alive: Callable[[], None] = lambda: None,
@@ -257,6 +148,7 @@ class Runner:
         for consumer in self._consumers:
             consumer.join()
         self._index.join()
+        self._watch.join()
 
     def _open_consumers(self, workers: int) -> list[Consumer]:
         home, visibility = self._runtime.home, self._runtime.rules.visibility_seconds

@@ -1,6 +1,7 @@
-"""The local runner's watch: waiters wake."""
+"""Waiters wake, and whoever closes the database is not read behind."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +14,7 @@ from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.gateways.local.runner import FeedWatch
+from opencrab.gateways.local.feed_watch import FeedWatch
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import AdmittedMessage
 from tests.contract.example import ending, running
@@ -30,6 +31,19 @@ def home(tmp_path: Path) -> Iterator[Home]:
     )
     yield opened
     database.close()
+
+
+def _open_session(home: Home) -> None:
+    now = SystemClock().now()
+    home.sessions.create(
+        Session(
+            id="s",
+            participants=(Participant(agent_id="crab"),),
+            created_by="owner",
+            created_at=now,
+            updated_at=now,
+        )
+    )
 
 
 def _speak(home: Home) -> None:
@@ -50,16 +64,7 @@ def _speak(home: Home) -> None:
 def test_a_waiter_wakes_when_its_session_changes_and_leaves_when_the_process_ends(
     home: Home,
 ) -> None:
-    now = SystemClock().now()
-    home.sessions.create(
-        Session(
-            id="s",
-            participants=(Participant(agent_id="crab"),),
-            created_by="owner",
-            created_at=now,
-            updated_at=now,
-        )
-    )
+    _open_session(home)
     watch = FeedWatch(feed_of(home))
 
     async def wait() -> tuple[bool, bool]:
@@ -73,6 +78,7 @@ def test_a_waiter_wakes_when_its_session_changes_and_leaves_when_the_process_end
             return changed, ended
 
     assert asyncio.run(wait()) == (False, True)
+    watch.join()
 
 
 def test_who_waits_for_the_end_of_turns_sleeps_through_their_steps(home: Home) -> None:
@@ -96,6 +102,7 @@ def test_who_waits_for_the_end_of_turns_sleeps_through_their_steps(home: Home) -
             return early, ended
 
     assert asyncio.run(wait()) == (False, False)
+    watch.join()
 
 
 class Moments:
@@ -130,6 +137,7 @@ def test_who_begins_to_wait_when_the_process_ends_is_not_kept(home: Home) -> Non
             return await asyncio.wait_for(next_change(10 * PATIENCE), PATIENCE)
 
     assert asyncio.run(wait_late())
+    watch.join()
 
 
 def test_first_words_wake_everybody_at_once_and_more_of_them_only_now_and_then(home: Home) -> None:
@@ -147,3 +155,24 @@ def test_first_words_wake_everybody_at_once_and_more_of_them_only_now_and_then(h
     loop.now += 1
     words()
     assert loop.pass_by() == 0
+
+
+def test_who_has_joined_the_watch_may_close_its_database(home: Home) -> None:
+    _open_session(home)
+    watch = FeedWatch(feed_of(home))
+    watch.join()
+
+    async def follow() -> list[threading.Thread]:
+        watch.start(asyncio.get_running_loop())
+        return _following()
+
+    assert len(asyncio.run(follow())) == 1
+    # Its loop is gone: what happens now wakes nobody, and is no error.
+    _speak(home)
+    watch.stop()
+    watch.join()
+    assert _following() == []
+
+
+def _following() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "feed"]
