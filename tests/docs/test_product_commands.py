@@ -88,3 +88,50 @@ def test_an_older_name_in_a_text_is_noticed() -> None:
     assert hidden_or_unknown(words) == "providers"
     assert hidden_or_unknown(["admin", "nonsense"]) == "nonsense"
     assert hidden_or_unknown(["tasks", "list"]) == ""
+
+
+WHOLE = re.compile(r"[`\"](opencrab [^`\"\n]+)[`\"]")
+_ARGUMENT = re.compile(r"[\w.:/@~'-]+")
+
+
+def does_not_fit(line: str) -> str:
+    """What of a whole command line the command does not take: an option, or an argument."""
+    command: Any = root()
+    words, given = iter(line.split()[1:]), list[str]()
+    for word in words:
+        if word in getattr(command, "commands", {}):
+            command = command.commands[word]
+        elif word.startswith("--") and len(word) > 2:
+            option, _, value = word.partition("=")
+            known = {name: p for p in command.params for name in (*p.opts, *p.secondary_opts)}
+            if option not in {*known, "--help"}:
+                return option
+            if not value and option in known and not known[option].is_flag:
+                next(words, None)
+        elif _ARGUMENT.fullmatch(word):
+            given.append(word)
+        else:  # the end of a command line in a sentence, or of one that is made at run time
+            return ""
+    return "" if hasattr(command, "commands") else _one_too_many(command, given)
+
+
+def _one_too_many(command: Any, given: list[str]) -> str:
+    most = [p.nargs for p in command.params if p.param_type_name == "argument"]
+    return "" if min(most, default=0) < 0 else "".join(given[sum(most) :][:1])
+
+
+def test_every_whole_command_line_in_a_text_fits_its_command() -> None:
+    lines = {
+        line: place for place, text in texts() for line in WHOLE.findall(text) if "{" not in line
+    }
+    assert len(lines) > 300
+    assert {
+        f"{place}: {line}": word for line, place in lines.items() if (word := does_not_fit(line))
+    } == {}
+
+
+def test_a_command_line_that_does_not_fit_is_noticed() -> None:
+    assert does_not_fit("opencrab admin keys create NAME --scope chat") == "NAME"
+    assert does_not_fit("opencrab skills list AGENT --agent x") == "--agent"
+    assert does_not_fit("opencrab memory list --agent AGENT --limit 3") == "--limit"
+    assert does_not_fit("opencrab sessions invite SESSION PERSON") == ""

@@ -115,6 +115,13 @@ def test_older_names_are_not_in_help(program: Program) -> None:
     assert not {name for name in hidden if f"\n  {name} " in shown}
 
 
+def test_a_group_that_is_an_older_name_lists_its_commands(program: Program) -> None:
+    for language, renamed in (("en", "now `opencrab admin keys"), ("ja", "現在の名前は `opencrab")):
+        told = program.run("--language", language, "keys", "--help").out
+        assert "revoke" in told
+        assert renamed in " ".join(told.split())
+
+
 def kind(parameter: Any) -> str:
     found = parameter.type_descriptor.annotation
     return str(getattr(found, "__name__", found))

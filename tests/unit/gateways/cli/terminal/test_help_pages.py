@@ -64,6 +64,12 @@ def test_help_says_what_the_exit_codes_mean_and_where_all_of_them_are(
             "en",
             "Run `opencrab memory list -h` for help.",
         ),
+        (
+            ("skills", "list", "--agent", "Ada"),
+            "en",
+            "Name the agent without --agent: `opencrab skills list AGENT`",
+        ),
+        (("goals", "list", "--agents"), "en", "Run `opencrab goals list -h` for help."),
         (("memory", "search", "red", "crabs"), "en", "Run `opencrab memory search -h` for help."),
         (("freeze", "a", "b"), "en", "Run `opencrab freeze -h` for help."),
         (("memory", "list", "--agnet", "Ada"), "en", "Run `opencrab memory list -h` for help."),

@@ -58,7 +58,9 @@ def require_access_to_agent(who: Principal, agent_id: str, area: Area) -> None:
         Verb.READ,
         agent_access_resource(area, agent_id),
         lambda: _inaccessible_agent_error(agent_id),
-        "this key may not read how an agent is set up and what it keeps",
+        "this key may not read counts and costs of an agent"
+        if area is Area.METRICS
+        else "this key may not read how an agent is set up and what it keeps",
     )
 
 

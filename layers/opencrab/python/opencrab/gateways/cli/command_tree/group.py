@@ -11,6 +11,7 @@ from typer.main import get_command, get_group
 
 from opencrab.gateways.cli.command_tree.node import CommandNode
 from opencrab.gateways.cli.command_tree.option_values import name_values_of_command_options
+from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.help_pages import (
     TranslatedCommand,
     TranslatedGroup,
@@ -75,12 +76,19 @@ class CommandGroup(TranslatedGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a list for each section, in the order of the tree."""
         words = terminal_words_of_context(ctx)
-        shown = self.visible_nodes()
+        # A group that is an older name itself has only older names.
+        shown = self.visible_nodes() or list(self.lazy.nodes.values())
         width = max((len(node.name) for node in shown), default=0)
         for section, nodes in groupby(shown, key=lambda node: node.section or _COMMANDS):
-            rows = [(node.name.ljust(width), words.help(self.purpose_of(node))) for node in nodes]
+            rows = [(node.name.ljust(width), self._row_text(node, words)) for node in nodes]
             with formatter.section(words(section)):
                 formatter.write_dl(rows)
+
+    def _row_text(self, node: CommandNode, words: SentenceCatalog) -> str:
+        purpose = words.help(self.purpose_of(node))
+        if not node.replaced_by:
+            return purpose
+        return words("older_name", purpose=purpose, new=f"opencrab {node.replaced_by}")
 
 
 def _group_class(node: CommandNode) -> type[CommandGroup]:

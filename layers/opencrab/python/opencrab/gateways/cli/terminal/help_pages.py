@@ -92,13 +92,16 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
         typer.echo("\n".join(lines), file=file, err=True)
 
     def _agent_hint(self, words: SentenceCatalog) -> str:
-        """Return the command line with `--agent`; "" unless a name alone stands there without."""
+        """Return how this command takes its agent, "" unless it was named the other way."""
+        command = self.ctx.command_path
+        kinds = {each.name: each.param_type_name for each in self.ctx.command.params}
+        if kinds.get("agent") == "argument" and re.match(r".*: --agent\b", self.message):
+            return words("usage_agent_alone", command=f"{command} AGENT")
         found = re.fullmatch(r"Got unexpected extra \S+ \((.*)\)", self.message)
-        kinds = {each.param_type_name for each in self.ctx.command.params}
-        if found is None or "argument" in kinds or self.ctx.params.get("agent", "") is not None:
+        has_argument = "argument" in kinds.values()
+        if found is None or has_argument or self.ctx.params.get("agent", "") is not None:
             return ""
-        command = f"{self.ctx.command_path} --agent {quote(found[1])}"
-        return words("usage_name_agent", command=command)
+        return words("usage_name_agent", command=f"{command} --agent {quote(found[1])}")
 
 
 def _remember_options(context: Any, args: list[str]) -> None:

@@ -75,7 +75,7 @@ function showSignIn(/** @type {any} */ error = null, secret = "") {
         command("key_link", "opencrab open"),
         command("key_here", "cat ~/.local/share/opencrab/owner.key"),
         command("key_aws", "cat ~/.opencrab/STAGE-ACCOUNT-REGION.key"),
-        command("key_other", "opencrab admin keys create NAME --scope chat"))));
+        command("key_other", "opencrab admin keys create --name NAME --scope chat"))));
   input.value = secret;
   input.focus();
 }
