@@ -25,7 +25,8 @@ VALIDATION = PROBLEM.with_suffix(".json")
 _TOLD_BY_STATUS = {"_TITLES", "_CURES", "detail", "cure"}
 """What `PROBLEM` says of a status, by the names that it has there."""
 
-_ROOT_CLASS = "OpenCrabError"
+_MESSAGES = {"OpenCrabError": 0, "RpcError": 1, "A2aError": 1}
+"""Classes of errors, and which of their arguments is the message; so it is in subclasses."""
 
 
 @cache
@@ -166,14 +167,14 @@ def _says_something(text: str) -> bool:
 
 @cache
 def error_classes() -> frozenset[str]:
-    """Names of the classes that derive from OpenCrabError."""
+    """Names of the classes of errors, and of those that derive from them."""
     bases = {
         node.name: {_name(base) for base in node.bases}
         for tree in _modules().values()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     }
-    found = {_ROOT_CLASS}
+    found = set(_MESSAGES)
     while more := {name for name, of in bases.items() if of & found} - found:
         found |= more
     return frozenset(found)
@@ -186,7 +187,9 @@ def _modules() -> dict[Path, ast.Module]:
 
 def _told(call: ast.Call) -> Iterator[ast.expr]:
     """What the caller says: the message, and the cure."""
-    yield from (each for each in call.args[:1] if not isinstance(each, ast.Starred))
+    place = _MESSAGES.get(_name(call.func), 0)
+    given = call.args[place : place + 1]
+    yield from (each for each in given if not isinstance(each, ast.Starred))
     yield from (each.value for each in call.keywords if each.arg == "cure")
 
 

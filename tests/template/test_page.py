@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.page.page_content import LANGUAGES, SECURITY_HEADERS
 from tests.conftest import ROOT
 from tests.template.stacks import Resource, Stacks, Templates, evaluated

@@ -112,7 +112,9 @@ def frame_fields() -> dict[str, list[str]]:
 
 def reply_fields() -> dict[str, list[str]]:
     """Every frame of the server that is no event, with its fields."""
-    whole = dispatch.websocket_frame_problem(Refused("no", field="text", cure="ask"), "1")
+    whole = dispatch.websocket_frame_problem(
+        Refused("no", field="text", cure="ask"), Language.EN, "1"
+    )
     (module,) = _modules(dispatch.__name__)
     (answering,) = (each for each in module.functions if each.name == "answer_websocket_frame")
     kinds = [

@@ -42,11 +42,11 @@ class A2aClient:
     """A client of one agent, with the owner's key or another, and its version of the protocol."""
 
     def __init__(
-        self, house: House, agent: str, key: str = "", version: str | None = "1.0"
+        self, house: House, agent: str, key: str = "", version: str | None = "1.0", **headers: str
     ) -> None:
         self._house = house
         self._path = f"/a2a/{agent}"
-        self._headers = {"Authorization": f"Bearer {key or house.owner}"}
+        self._headers = {"Authorization": f"Bearer {key or house.owner}", **headers}
         if version is not None:
             self._headers["A2A-Version"] = version
 

@@ -38,10 +38,16 @@ def working(house: House) -> Iterator[House]:
         yield house
 
 
-def post(house: House, body: Any, key: str = "", agent: str = "Mika") -> httpx.Response:
+def post(
+    house: House, body: Any, key: str = "", agent: str = "Mika", language: str = ""
+) -> httpx.Response:
     """The answer to a body, as it is or as JSON."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    headers = {"Authorization": f"Bearer {key or house.owner}", "Content-Type": "application/json"}
+    headers = {
+        "Authorization": f"Bearer {key or house.owner}",
+        "Content-Type": "application/json",
+        "Accept-Language": language,
+    }
 
     async def ask() -> httpx.Response:
         async with house.client() as client:
@@ -62,9 +68,9 @@ def resumed(interrupt: str, payload: Any = None, status: str = "resolved") -> di
     return asked(resume=[entry if payload is None else {**entry, "payload": payload}])
 
 
-def run(house: House, body: Any, key: str = "") -> list[dict[str, Any]]:
+def run(house: House, body: Any, key: str = "", language: str = "") -> list[dict[str, Any]]:
     """The events of a run, which begins and ends as all do."""
-    answer = post(house, body, key)
+    answer = post(house, body, key, language=language)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"].startswith("text/event-stream")
     rows = [row.removeprefix("data: ") for row in answer.text.splitlines() if row[:5] == "data:"]

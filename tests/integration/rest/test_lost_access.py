@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from opencrab.domain.access.authority import Scope
+from opencrab.domain.value import Language
 from opencrab.gateways.rest.http.access import identify_http_caller
 from opencrab.gateways.rest.http.polling import PollingWatch
 from opencrab.gateways.rest.openai.answer import CompletionAnswer
@@ -98,11 +99,11 @@ def test_a_stream_breaks_off_when_its_session_is_not_shared_any_more(house: Hous
     (turn_id,) = house.say(session, WORDS, key=secret)
     house.work()
     home = house.runtime.home
-    turn, profile = home.journal.header(turn_id), home.agents.get(agent)
+    turn = home.journal.header(turn_id)
     caller = identify_http_caller(home.keys, (), secret)
 
     async def read() -> list[str]:
-        answer = CompletionAnswer.of(house.runtime, turn, profile)
+        answer = CompletionAnswer.of(house.runtime, turn, Language.EN)
         stream = CompletionStream(answer, "蟹", usage=False)
         stream.check_seconds = 0.0
         return [event async for event in stream.events(PollingWatch(0.02), 9, caller.key_hash)]

@@ -114,7 +114,7 @@ def test_parameters_are_an_object(house: House) -> None:
     ("tool", "arguments", "word"),
     [
         ("ask_agent", {"agent": "Mika"}, "message is missing"),
-        ("ask_agent", {"agent": "Mika", "message": 7}, "message must be"),
+        ("ask_agent", {"agent": "Mika", "message": 7}, "message must match"),
         ("ask_agent", {"agent": "Mika", "message": "x", "scope": "owner"}, "scope is no argument"),
         ("ask_agent", {"agent": "Nobody\u202e", "message": "x"}, "there is no agent"),
         ("ask_agent", {"agent": "Mika", "message": " "}, "blank"),
@@ -131,7 +131,7 @@ def test_parameters_are_an_object(house: House) -> None:
         ("read_file", {"agent": "Mika", "path": ""}, "path"),
         ("list_files", {"agent": "Mika", "limit": 10**9}, "limit"),
         ("list_sessions", {"cursor": "潮"}, "cursor"),
-        ("read_session", {"session_id": "none", "order": "random"}, "order must be"),
+        ("read_session", {"session_id": "none", "order": "random"}, "order must match"),
         ("decide_approval", {"approval_id": "x", "approved": "yes"}, "argument_hash is missing"),
         ("search_memory", {"agent": "Mika", "query": "x", "since": "gestern"}, "since"),
     ],

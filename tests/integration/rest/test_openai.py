@@ -13,6 +13,7 @@ from opencrab.adapters.answer_hub import AnswerHub
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.domain.access.authority import Scope
+from opencrab.domain.value import Language
 from opencrab.gateways.rest.app import create_rest_app
 from opencrab.gateways.rest.http.access import identify_http_caller
 from opencrab.gateways.rest.http.polling import PollingWatch
@@ -159,10 +160,9 @@ def test_a_stream_breaks_off_when_its_key_is_revoked(house: House) -> None:
         body = {"model": "蟹", "messages": [user("say 満潮🦀")]}
         done = ask(house, CHAT, body, Authorization=f"Bearer {secret}")
     turn = house.runtime.home.journal.header(done.headers["X-OpenCrab-Turn"])
-    agent = house.runtime.home.agents.get(turn.agent_id)
 
     async def read() -> list[str]:
-        answer = CompletionAnswer.of(house.runtime, turn, agent)
+        answer = CompletionAnswer.of(house.runtime, turn, Language.EN)
         stream = CompletionStream(answer, "蟹", usage=False)
         stream.check_seconds = 0.0
         return [event async for event in stream.events(PollingWatch(0.02), 9, caller.key_hash)]

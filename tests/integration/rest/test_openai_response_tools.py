@@ -11,6 +11,7 @@ from opencrab.adapters.answer_hub import AnswerHub
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.identifier import content_hash
+from opencrab.domain.value import Language
 from opencrab.gateways.rest.http.polling import PollingWatch
 from opencrab.gateways.rest.openai.answer import CompletionAnswer
 from opencrab.gateways.rest.openai.response_object import ResponseObject
@@ -112,7 +113,7 @@ def test_words_before_a_call_stay_an_item_of_their_own(working: House, schema: A
     first = respond(working, "天気は?", tools=TOOLS)
     home = working.runtime.home
     turn = home.journal.header(first.headers["X-OpenCrab-Turn"])
-    answer = CompletionAnswer.of(working.runtime, turn, home.agents.get(turn.agent_id))
+    answer = CompletionAnswer.of(working.runtime, turn, Language.EN)
     asked = ResponseObject(id="resp_x", created_at=1, status="queued", model="Mika")
     stream = ResponseStream(answer, asked)
     words = AnswerPart(turn.session_id, turn.agent_id, turn.id, 1, "潮を見ます🦀")

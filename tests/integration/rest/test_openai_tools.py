@@ -289,7 +289,7 @@ def test_arguments_that_do_not_fit_go_back_to_the_model(working: House) -> None:
     # The model's second try says the client's own name, which is no action of ours.
     (call,) = calls_of(asking(working))
     assert json.loads(call["function"]["arguments"]) == {"place": "x"}
-    assert "unit must be" in str(model.requests[1].turns)
+    assert "unit must match" in str(model.requests[1].turns)
 
 
 def test_enormous_results_go_to_a_file_and_their_ends_are_shown(working: House) -> None:

@@ -72,9 +72,9 @@ def test_references_are_filled_in() -> None:
         ({"unit": "km", "far": 1.5}, None),
         ({"unit": "km", "far": 3, "more": [1]}, None),
         ({"far": 1}, "unit is missing"),
-        ({"unit": "ri"}, 'unit must be {"type": "string", "enum": ["km", "里"]}'),
-        ({"unit": "km", "far": "1"}, 'far must be {"type": ["number", "null"]}'),
-        ({"unit": "km", "far": True}, 'far must be {"type": ["number", "null"]}'),
+        ({"unit": "ri"}, 'unit must match {"type": "string", "enum": ["km", "里"]}'),
+        ({"unit": "km", "far": "1"}, 'far must match {"type": ["number", "null"]}'),
+        ({"unit": "km", "far": True}, 'far must match {"type": ["number", "null"]}'),
         ({"unit": "km", "far": None}, None),
     ],
 )
@@ -100,9 +100,9 @@ def test_arguments_are_compared_with_a_schema(given: dict[str, Any], told: str |
         ({"type": [["x"], {"y": 1}, "string"]}, "里", None),
         ({"type": [["x"]]}, 1, None),
         ({"type": "string", "nullable": True}, None, None),
-        ({"type": "string"}, None, 'x must be {"type": "string"}'),
+        ({"type": "string"}, None, 'x must match {"type": "string"}'),
         ({"type": "integer"}, 3.0, None),
-        ({"type": "integer"}, 3.5, 'x must be {"type": "integer"}'),
+        ({"type": "integer"}, 3.5, 'x must match {"type": "integer"}'),
     ],
 )
 def test_rules_that_servers_write_are_understood(

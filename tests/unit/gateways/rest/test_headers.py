@@ -1,18 +1,16 @@
-"""Headers: the key, the wish to wait, the language and the last event, read strictly."""
+"""Headers: the key, the wish to wait and the last event, read strictly."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid, Unauthenticated
-from opencrab.domain.value import Language
 from opencrab.gateways.rest.conversation.lines import LAST
 from opencrab.gateways.rest.conversation.messages import (
     LONGEST_WAIT,
     wanted_conversation_reply_wait,
 )
 from opencrab.gateways.rest.conversation.server_sent_events import last_session_event_sequence
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import secret_of_http_request
 
 
@@ -54,21 +52,6 @@ def test_a_wait_that_is_no_number_is_refused(text: str) -> None:
         return
     with pytest.raises(Invalid, match="whole number"):
         wanted_conversation_reply_wait(f"wait={value}")
-
-
-@pytest.mark.parametrize(
-    ("header", "language"),
-    [
-        ("", Language.EN),
-        ("ja", Language.JA),
-        ("JA-jp", Language.JA),
-        ("de, fr;q=0.9, ja;q=0.1, en;q=0.05", Language.JA),
-        ("japanese", Language.EN),
-        ("*", Language.EN),
-    ],
-)
-def test_the_first_language_that_is_spoken_counts(header: str, language: Language) -> None:
-    assert language_of_http_request(header) is language
 
 
 @given(st.integers(0, LAST))

@@ -1,5 +1,6 @@
 """The WebSocket function: connections come, ask and go; nobody can be somebody else."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -234,6 +235,32 @@ def test_an_answer_that_nobody_takes_ends_the_connection(function: Function) -> 
     function.sockets.gone.add(ID)
     assert function.ask(subscribe(after=0)) == []
     assert function.opened() == []
+
+
+@pytest.mark.parametrize(
+    ("accepted", "flood", "unknown"),
+    [
+        ("en", f"more than {MOST_MESSAGES} messages in", "the type is missing or unknown"),
+        ("ja-JP,ja;q=0.9", f"{MOST_MESSAGES} 件", "type がないか、不明です"),
+    ],
+)
+def test_later_invocations_know_the_language_of_a_connection(
+    function: Function, accepted: str, flood: str, unknown: str
+) -> None:
+    function.connect(ID, Scope.OWNER, **{"Accept-Language": accepted})
+    (answer,) = function.ask({"type": "?", "id": "a"})
+    assert (answer["code"], answer["message"]) == ("invalid", unknown)
+    for _ in range(MOST_MESSAGES - 1):
+        function.ask({"type": "ping"})
+    (answer,) = function.ask({"type": "ping"})
+    assert answer["code"] == "exhausted"
+    assert flood in answer["message"]
+
+
+def test_who_stays_outside_is_told_why_in_its_language(function: Function) -> None:
+    told = function.gateway(event("CONNECT", ID, headers={"Accept-Language": "ja"}))
+    assert told is not None
+    assert json.loads(told["body"])["message"] == "API キーかチケットが必要です"
 
 
 def test_who_meets_too_many_others_is_answered_and_stays(function: Function) -> None:

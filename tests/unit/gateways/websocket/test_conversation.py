@@ -40,8 +40,8 @@ class Table:
         home = self.world.runtime.home
         let_principal_access_session(home.facts, home.keys, session_id, self.key.principal.id)
 
-    def sit(self) -> Conversation:
-        return self.talk.enter({"authorization": f"Bearer {self.secret}"}, "")
+    def sit(self, **headers: str) -> Conversation:
+        return self.talk.enter({"authorization": f"Bearer {self.secret}", **headers}, "")
 
 
 @pytest.fixture
@@ -152,6 +152,17 @@ def test_a_session_that_is_no_longer_shared_is_told_no_more_within_a_minute(tabl
 def test_a_chat_key_watches_sessions_and_no_agent(table: Table) -> None:
     (answer,) = table.sit().handle_frame('{"type":"subscribe","id":"1","agent_id":"mika"}')
     assert answer["code"] == "refused"
+
+
+def test_what_is_wrong_with_a_frame_is_told_in_the_language_of_the_connection(
+    table: Table,
+) -> None:
+    (english,) = table.sit().handle_frame('{"type":"?","id":"a"}')
+    (japanese,) = table.sit(**{"accept-language": "ja"}).handle_frame('{"type":"?","id":"a"}')
+    assert english.pop("message") == "the type is missing or unknown"
+    assert japanese.pop("message") == "type がないか、不明です"
+    assert english.pop("cure") != japanese.pop("cure")
+    assert japanese == english == {"type": "error", "id": "a", "code": "invalid", "field": "type"}
 
 
 def test_two_hours_end_it(table: Table) -> None:

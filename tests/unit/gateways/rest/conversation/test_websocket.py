@@ -1,6 +1,7 @@
 """The WebSocket's frame: who takes nothing is cut, and nobody waits for a client that left."""
 
 import asyncio
+import json
 import logging
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +15,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from opencrab.domain.errors import Exhausted, OpenCrabError, Unauthenticated, Unavailable
+from opencrab.domain.value import Language
 from opencrab.gateways.rest.conversation.websocket import (
     FRAME_BYTES,
     OpenSocket,
@@ -62,8 +64,13 @@ class Socket:
 class Words:
     """A conversation that says the same to everything."""
 
-    def __init__(self, *news: dict[str, Any], fails: OpenCrabError | None = None) -> None:
-        self._news, self._fails = list(news), fails
+    def __init__(
+        self,
+        *news: dict[str, Any],
+        fails: OpenCrabError | None = None,
+        language: Language = Language.EN,
+    ) -> None:
+        self._news, self._fails, self.language = list(news), fails, language
         self.heard: list[str] = []
 
     def handle_frame(self, text: str) -> Iterator[dict[str, Any]]:
@@ -188,6 +195,20 @@ def test_whoever_may_not_stay_is_told_why(error: OpenCrabError, code: int) -> No
     assert len(socket.closed[1].encode()) <= 123, "a close frame holds no more"
 
 
+def test_whoever_may_not_stay_is_told_why_in_its_language() -> None:
+    revoked = Unauthenticated("this API key is unknown or revoked")
+    for language, told in (
+        (Language.EN, "unauthenticated: this API key is unknown or revoked"),
+        (Language.JA, "unauthenticated: この API キーは登録されていないか、失効しています"),
+    ):
+        socket = Socket(text("x"))
+        held(socket, Words(fails=revoked, language=language))
+        assert socket.closed == (1008, told)
+    socket = Socket()
+    held(socket, Words(language=Language.JA), Ending())
+    assert socket.closed == (1012, "サーバーが終了します")
+
+
 class Listens(uvicorn.Server):
     """A server in a thread, which says when it listens."""
 
@@ -212,6 +233,11 @@ def test_a_refusal_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture) -
             with pytest.raises(InvalidStatus) as refused:
                 connect(f"ws://127.0.0.1:{port}/ws", proxy=None)
             assert refused.value.response.status_code == 404
+        japanese = {"Accept-Language": "ja"}
+        with pytest.raises(InvalidStatus) as refused:
+            connect(f"ws://127.0.0.1:{port}/ws", proxy=None, additional_headers=japanese)
+        assert refused.value.response.headers["Content-Language"] == "ja"
+        assert json.loads(refused.value.response.body or b"")["title"] == "見つかりません"
         server.should_exit = True
         thread.join(60)
     assert not thread.is_alive()

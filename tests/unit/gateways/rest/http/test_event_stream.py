@@ -1,6 +1,7 @@
 """Event streams: a client that may no longer read is asked about, and its stream ends."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, MutableMapping
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,6 +10,7 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import NotFound
+from opencrab.domain.value import Language
 from opencrab.gateways.rest.http import event_stream
 from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.event_stream import (
@@ -60,13 +62,22 @@ class Refusing:
         raise NotFound("there is no session 's1'")
 
 
-def test_a_batch_that_is_taken_slowly_is_not_sent_to_its_end() -> None:
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        (Language.EN, "there is no session 's1'"),
+        (Language.JA, "セッション 's1' はありません"),
+    ],
+)
+def test_a_batch_that_is_taken_slowly_is_not_sent_to_its_end(language: Language, told: str) -> None:
     async def take() -> list[str]:
         api, taken = (
             cast("RestContext", SimpleNamespace(longest_seconds=None, watch=PollingWatch(0.01))),
             list[str](),
         )
-        stream = event_stream.stream_http_events(api, "s1", Refusing(), None, check_seconds=0.05)
+        stream = event_stream.stream_http_events(
+            api, "s1", Refusing(), None, language=language, check_seconds=0.05
+        )
         async for event in stream:
             taken.append(event)
             await asyncio.sleep(0.03)
@@ -75,6 +86,8 @@ def test_a_batch_that_is_taken_slowly_is_not_sent_to_its_end() -> None:
     _, first, second, problem = asyncio.run(take())
     assert (first, second) == ("first", "second")
     assert problem.startswith("event: problem")
+    problem = json.loads(problem.partition("data: ")[2])
+    assert (problem["code"], problem["detail"]) == ("not-found", told)
 
 
 def test_a_client_that_takes_nothing_loses_its_stream() -> None:

@@ -92,7 +92,7 @@ def find_mcp_argument_problem(
             continue
         rule = properties[name]
         if isinstance(rule, Mapping) and not _fits(rule, value):
-            return f"{name} must be {json.dumps(_expectation(rule), ensure_ascii=False)[:300]}"
+            return f"{name} must match {json.dumps(_expectation(rule), ensure_ascii=False)[:300]}"
     return None
 
 

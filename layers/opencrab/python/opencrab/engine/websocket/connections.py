@@ -13,7 +13,7 @@ from opencrab.domain.conversation.message import Line
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Exhausted, Unauthenticated, Unavailable
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.value import Value
+from opencrab.domain.value import Language, Value
 from opencrab.engine.conversation.key_holders import conversation_connection_holder
 from opencrab.engine.conversation.live import (
     LiveStart,
@@ -67,12 +67,16 @@ class OpenConnection(Value):
 
 
 class Connection(Value):
-    """A connection: its key's hash, what it watches, and its message count since a time."""
+    """A connection: its key's hash, what it watches, and its message count since a time.
+
+    Its errors are told in `language`.
+    """
 
     key: str
     watches: tuple[WatchTarget, ...] = ()
     said: int = 0
     since: datetime
+    language: Language = Language.EN
 
 
 class ConnectionWatcher(Value):
@@ -123,7 +127,9 @@ def redeem_websocket_ticket(runtime: Runtime, secret: str) -> str:
     return fact.read(ConnectionTicket).key
 
 
-def open_websocket_connection(runtime: Runtime, connection_id: str, key: str) -> Principal:
+def open_websocket_connection(
+    runtime: Runtime, connection_id: str, key: str, language: Language = Language.EN
+) -> Principal:
     """Store a new connection for as long as one may last; return its principal.
 
     Raises Unauthenticated, and Exhausted when the key has too many connections; concurrent calls
@@ -137,7 +143,7 @@ def open_websocket_connection(runtime: Runtime, connection_id: str, key: str) ->
             f"limit reached: this key has {MOST_OPENED} connections open",
             cure="close one, or watch more sessions over each",
         )
-    connection = Connection(key=key, since=now)
+    connection = Connection(key=key, since=now, language=language)
     facts = (
         new_fact(INSTALLATION_FACTS, CONNECTION, place, connection, expires_at=expires),
         new_fact(key, OPENED, place, OpenConnection(), expires_at=expires),
@@ -158,6 +164,12 @@ def close_websocket_connection(facts: Documents, connection_id: str) -> None:
     gone.append(_deletion_fact(INSTALLATION_FACTS, CONNECTION, key))
     for begin in range(0, len(gone), _AT_ONCE):
         facts.commit(*gone[begin : begin + _AT_ONCE])
+
+
+def websocket_connection_language(facts: Documents, connection_id: str) -> Language:
+    """Return the language of a connection, English for one that is gone."""
+    fact = _connection_fact(facts, connection_id)
+    return Language.EN if fact is None else fact.read(Connection).language
 
 
 def count_websocket_connection_message(

@@ -36,6 +36,11 @@ def translate_error_text(language: str, text: str) -> str | None:
     return None if language == _ENGLISH else _translate(language, text, _DEEPEST)
 
 
+def error_words_in(language: str, message: str, cure: str | None) -> str:
+    """Return what is wrong, and behind a colon what to do about it, in a language."""
+    return _EXPLAINING.join(error_text_in(language, each) for each in (message, cure) if each)
+
+
 def _translate(language: str, text: str, depth: int) -> str | None:
     exact, templates = _load_templates(language)
     if text in exact:

@@ -133,7 +133,7 @@ def _in_language_of_client(scope: Scope, send: Send) -> Send:
     wished = dict(scope["headers"]).get(b"accept-language", b"").lower()
     if b"ja" not in wished:
         return send
-    from opencrab.gateways.rest.http.accept_language import language_of_http_request  # noqa: PLC0415
+    from opencrab.gateways.language.accept_language import language_of_http_request  # noqa: PLC0415
     from opencrab.gateways.rest.http.problem_form import problems_in_language  # noqa: PLC0415
 
     language = language_of_http_request(wished.decode("latin-1"))

@@ -20,10 +20,12 @@ from opencrab.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
+from opencrab.domain.value import Language
 from opencrab.engine.conversation.live import LiveStart, VisibleKinds, WatchTarget
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.websocket import connections
 from opencrab.engine.websocket.connections import Flooding, Pause
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.websocket import dispatch, requests
 from opencrab.gateways.websocket.authentication import ConnectionGate
 from opencrab.gateways.websocket.pushing import Pusher
@@ -87,15 +89,14 @@ class Gateway:
             str(name).lower(): str(text) for name, text in (event.get("headers") or {}).items()
         }
         query = urlencode(event.get("queryStringParameters") or {})
+        language = language_of_http_request(headers.get("accept-language", ""))
         try:
             key = self._entrance.key(headers, query)
-            connections.open_websocket_connection(self._runtime, connection_id, key)
+            connections.open_websocket_connection(self._runtime, connection_id, key, language)
         except OpenCrabError as error:
             status = next(status for kind, status in _STATUS if isinstance(error, kind))
-            return {
-                "statusCode": status,
-                "body": json.dumps(dispatch.websocket_frame_problem(error)),
-            }
+            told = dispatch.websocket_frame_problem(error, language)
+            return {"statusCode": status, "body": json.dumps(told)}
         return {"statusCode": 200}
 
     def _heard(self, connection_id: str, event: Mapping[str, Any]) -> None:
@@ -105,22 +106,34 @@ class Gateway:
                 self._runtime, connection_id, self._pause
             )
         except (Unauthenticated, Flooding) as error:
-            self._pusher.send(connection_id, dispatch.websocket_frame_problem(error))
+            self._refuse(connection_id, error)
             self._pusher.disconnect(connection_id)
             return
         except Unavailable as error:
-            unheard = requests.websocket_frame_id(str(event.get("body") or ""))
-            self._pusher.send(connection_id, dispatch.websocket_frame_problem(error, unheard))
+            self._refuse(
+                connection_id, error, requests.websocket_frame_id(str(event.get("body") or ""))
+            )
             return
         watches = _Stored(self._runtime, connection_id, self._pause)
         try:
             text = _text(event)
         except OpenCrabError as error:
-            self._pusher.send(connection_id, dispatch.websocket_frame_problem(error))
+            self._refuse(connection_id, error)
             return
-        answered = dispatch.answer_websocket_frame(self._runtime, principal, watches, text)
+        answered = dispatch.answer_websocket_frame(
+            self._runtime, principal, watches, text, lambda: self._language(connection_id)
+        )
         if self._pusher.send(connection_id, answered):
             self._tell_past(connection_id, watches)
+
+    def _refuse(
+        self, connection_id: str, error: OpenCrabError, frame_id: str | None = None
+    ) -> None:
+        told = dispatch.websocket_frame_problem(error, self._language(connection_id), frame_id)
+        self._pusher.send(connection_id, told)
+
+    def _language(self, connection_id: str) -> Language:
+        return connections.websocket_connection_language(self._runtime.home.facts, connection_id)
 
     def _tell_past(self, connection_id: str, watches: "_Stored") -> None:
         for watched, begun in watches.begun:

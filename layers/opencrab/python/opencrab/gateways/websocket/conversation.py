@@ -6,6 +6,7 @@ from itertools import chain
 
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import Refused, Unauthenticated
+from opencrab.domain.value import Language
 from opencrab.engine.conversation.key_holders import KeyHolders
 from opencrab.engine.conversation.live import LiveFollower, VisibleKinds, WatchTarget
 from opencrab.engine.conversation.live_events import Event
@@ -17,6 +18,7 @@ from opencrab.engine.websocket.connections import (
     WINDOW_SECONDS,
     websocket_flooding_error,
 )
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.websocket.authentication import ConnectionGate
 from opencrab.gateways.websocket.dispatch import answer_websocket_frame
 from opencrab.ports.conversation.feed import ChangeFeed
@@ -32,17 +34,22 @@ class LocalTalk:
 
     def enter(self, headers: Mapping[str, str], query: str) -> "Conversation":
         """Begin a conversation with the caller; raises Refused, Unauthenticated."""
-        return Conversation(self._runtime, self._feed, self._entrance.key(headers, query))
+        language = language_of_http_request(headers.get("accept-language", ""))
+        key = self._entrance.key(headers, query)
+        return Conversation(self._runtime, self._feed, key, language)
 
 
 class Conversation:
     """A connected client, whose frames are answered and who receives the watched events.
 
     Only one thread may use it at a time. A revoked key is noticed with the next frame, or within a
-    minute, however slowly the client reads.
+    minute, however slowly the client reads. Its errors are told in `language`.
     """
 
-    def __init__(self, runtime: Runtime, feed: ChangeFeed, key: str) -> None:
+    def __init__(
+        self, runtime: Runtime, feed: ChangeFeed, key: str, language: Language = Language.EN
+    ) -> None:
+        self.language = language
         self._runtime = runtime
         self._key = key
         self._holders = KeyHolders(runtime)
@@ -61,7 +68,9 @@ class Conversation:
             raise websocket_flooding_error()
         self._said.append(now)
         self._holders.known.clear()
-        answered = answer_websocket_frame(self._runtime, self._principal(), self, text)
+        answered = answer_websocket_frame(
+            self._runtime, self._principal(), self, text, lambda: self.language
+        )
         past, self._past = self._past, []
         return chain((answered,), *past)
 

@@ -1,5 +1,6 @@
 """Talk: what a client asks over a WebSocket and what it is answered, the same in every home."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from opencrab.domain.access.authority import Scope, Source, authority
@@ -16,6 +17,7 @@ from opencrab.domain.conversation.message import (
 )
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.identifier import stable_id
+from opencrab.domain.value import Language
 from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation.live import (
     VisibleKinds,
@@ -26,6 +28,7 @@ from opencrab.engine.conversation.live import (
 from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_guidance_for_turns, admit_turns_of_message
+from opencrab.gateways.language.error_texts import error_text_in
 from opencrab.gateways.websocket import requests
 from opencrab.gateways.websocket.requests import (
     MentorRequest,
@@ -53,20 +56,28 @@ class Watches(Protocol):
 
 
 def answer_websocket_frame(
-    runtime: Runtime, principal: Principal, watches: Watches, text: str
+    runtime: Runtime,
+    principal: Principal,
+    watches: Watches,
+    text: str,
+    language: Callable[[], Language],
 ) -> Event:
-    """Carry out a frame and return the answer, which may be an error event."""
+    """Carry out a frame and return the answer, which may be an error event in `language`."""
     try:
         wish = requests.read_websocket_frame(text)
         found = _dispatch_request(runtime, principal, watches, wish)
     except OpenCrabError as error:
-        return websocket_frame_problem(error, requests.websocket_frame_id(text))
+        return websocket_frame_problem(error, language(), requests.websocket_frame_id(text))
     return {"type": "pong" if isinstance(wish, Ping) else "answer", "id": wish.id, **found}
 
 
-def websocket_frame_problem(error: OpenCrabError, wish_id: str | None = None) -> Event:
+def websocket_frame_problem(
+    error: OpenCrabError, language: Language, wish_id: str | None = None
+) -> Event:
     """Convert an error to the event that a client receives."""
-    told = {"code": error.code, "message": error.message, "field": error.field, "cure": error.cure}
+    message = error_text_in(language, error.message)
+    cure = None if error.cure is None else error_text_in(language, error.cure)
+    told = {"code": error.code, "message": message, "field": error.field, "cure": cure}
     shown = {name: value for name, value in told.items() if value is not None}
     return {"type": "error", "id": wish_id, **shown}
 

@@ -9,6 +9,7 @@ from opencrab.domain.a2a.protocol import A2aErrorCode
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import stable_id
+from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.a2a.errors import A2aError
 from opencrab.gateways.rest.http.access import Caller
@@ -50,6 +51,11 @@ class A2aRequest:
         """The id of the agent that is asked."""
         return self.agent.agent.id
 
+    @property
+    def answer_language(self) -> Language:
+        """The language in which a task says why it failed: the client's, else the agent's."""
+        return self.caller.language_or(self.agent.agent.language)
+
     def idempotency_key(self, what: str, said: str) -> str:
         """Return the key of what a request does for an id that its client chose."""
         return stable_id("a2a", what, self.agent_id, said)
@@ -60,8 +66,7 @@ def read_a2a_message(content: bytes) -> A2aMessage:
     try:
         value = strict_http_json_body(content)
     except Invalid as error:
-        words = ": ".join(each for each in (error.message, error.cure) if each)
-        raise A2aError(A2aErrorCode.PARSE_ERROR, words) from None
+        raise A2aError(A2aErrorCode.PARSE_ERROR, error.message, cure=error.cure) from None
     if isinstance(value, list):
         raise _invalid("a batch is not accepted: send each request by itself")
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":

@@ -3,6 +3,8 @@
 Each request stands alone, so that any process may answer it.
 """
 
+from http import HTTPStatus
+
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
@@ -39,11 +41,11 @@ router = APIRouter(include_in_schema=False)
 async def answer_a2a_request(request: Request, api: Api, agent: str) -> Response:
     """Answer one request of an A2A client."""
     number: str | int | None = None
+    caller: Caller = request.scope[CALLER]
     try:
         message = read_a2a_message(await request.body())
         number = message.id
         _require_version(request)
-        caller: Caller = request.scope[CALLER]
         profile = await run_in_threadpool(
             find_agent_by_id_or_name,
             api.runtime.home.agents,
@@ -58,13 +60,11 @@ async def answer_a2a_request(request: Request, api: Api, agent: str) -> Response
             return await _stream(asked, await begin_a2a_stream(asked))
         result = await answer_a2a_method(asked)
     except A2aError as error:
-        return _json(a2a_response_text(number, error=error.told()), error)
+        return _refusal(number, error, caller)
     except OpenCrabError as error:
-        told = A2aError.of(error)
-        return _json(a2a_response_text(number, error=told.told()), told)
+        return _refusal(number, A2aError.of(error), caller)
     except RouteProblem as error:
-        told = A2aError(A2aErrorCode.INVALID_PARAMS, str(error))
-        return _json(a2a_response_text(number, error=told.told()), told)
+        return _refusal(number, A2aError(A2aErrorCode.INVALID_PARAMS, str(error)), caller)
     return _json(a2a_response_text(number, result=result))
 
 
@@ -97,6 +97,10 @@ def _require_version(request: Request) -> None:
         )
 
 
-def _json(text: str, error: A2aError | None = None) -> Response:
-    status = 200 if error is None else error.status
+def _refusal(number: str | int | None, error: A2aError, caller: Caller) -> Response:
+    told = error.told_in(caller.language)
+    return _json(a2a_response_text(number, error=told), error.status)
+
+
+def _json(text: str, status: HTTPStatus = HTTPStatus.OK) -> Response:
     return Response(text, status, media_type="application/json")

@@ -9,6 +9,8 @@ from starlette.types import Send
 
 from opencrab.domain.a2a.protocol import A2A_ERROR_DOMAIN, A2aErrorCode
 from opencrab.domain.errors import Exhausted, OpenCrabError, Refused, Unauthenticated, Unavailable
+from opencrab.domain.value import Language
+from opencrab.gateways.language.error_texts import error_words_in
 from opencrab.gateways.rest.http.problem_form import ProblemForm, ProblemFormSender
 
 _ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
@@ -19,28 +21,34 @@ class A2aError(Exception):
     """An error of the protocol; one about the whole HTTP request has a status, others have 200."""
 
     def __init__(
-        self, code: A2aErrorCode, message: str, status: HTTPStatus = HTTPStatus.OK
+        self,
+        code: A2aErrorCode,
+        message: str,
+        status: HTTPStatus = HTTPStatus.OK,
+        cure: str | None = None,
     ) -> None:
-        super().__init__(message[:_LONGEST])
+        super().__init__(message)
         self.code = code
         self.status = status
+        self._cure = cure
 
     @classmethod
     def of(cls, error: OpenCrabError) -> "A2aError":
         """Return the error of the protocol for one of ours: what is wrong, and what to do."""
-        words = ": ".join(each for each in (error.message, error.cure) if each)
+        code, status = A2aErrorCode.INVALID_PARAMS, HTTPStatus.OK
         if isinstance(error, Unauthenticated):
-            return cls(A2aErrorCode.INVALID_REQUEST, words, HTTPStatus.UNAUTHORIZED)
-        if isinstance(error, Refused):
-            return cls(A2aErrorCode.INVALID_REQUEST, words, HTTPStatus.FORBIDDEN)
-        if isinstance(error, Unavailable | Exhausted):
-            return cls(A2aErrorCode.INTERNAL_ERROR, words)
-        return cls(A2aErrorCode.INVALID_PARAMS, words)
+            code, status = A2aErrorCode.INVALID_REQUEST, HTTPStatus.UNAUTHORIZED
+        elif isinstance(error, Refused):
+            code, status = A2aErrorCode.INVALID_REQUEST, HTTPStatus.FORBIDDEN
+        elif isinstance(error, Unavailable | Exhausted):
+            code = A2aErrorCode.INTERNAL_ERROR
+        return cls(code, error.message, status, error.cure)
 
-    def told(self) -> Mapping[str, Any]:
-        """Return the error as JSON-RPC has it."""
+    def told_in(self, language: Language) -> Mapping[str, Any]:
+        """Return the error as JSON-RPC has it, its message in a language."""
         reason = {"@type": _ERROR_INFO, "reason": self.code.name, "domain": A2A_ERROR_DOMAIN}
-        return {"code": int(self.code), "message": str(self), "data": [reason]}
+        message = error_words_in(language, str(self), self._cure)[:_LONGEST]
+        return {"code": int(self.code), "message": message, "data": [reason]}
 
 
 def a2a_response_text(number: str | int | None, **answer: Any) -> str:
@@ -52,14 +60,14 @@ def a2a_problems(send: Send) -> ProblemFormSender:
     """Return a wrapper of `send` that gives problem documents the form of JSON-RPC errors."""
 
     def rewrite(content: bytes, status: int) -> ProblemForm:
-        told = _problem_error(json.loads(content), status).told()
+        # A problem document is in the client's language already.
+        told = _problem_error(json.loads(content), status).told_in(Language.EN)
         return ProblemForm(a2a_response_text(None, error=told).encode())
 
     return ProblemFormSender(send, rewrite)
 
 
 def _problem_error(problem: Mapping[str, Any], status: int) -> A2aError:
-    words = ": ".join(str(each) for each in (problem["detail"], problem.get("cure")) if each)
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return A2aError(A2aErrorCode.INTERNAL_ERROR, words)
-    return A2aError(A2aErrorCode.INVALID_REQUEST, words)
+    is_ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    code = A2aErrorCode.INTERNAL_ERROR if is_ours else A2aErrorCode.INVALID_REQUEST
+    return A2aError(code, problem["detail"], cure=problem.get("cure"))

@@ -206,7 +206,7 @@ def _named_turn(asked: A2aRequest, verb: Verb = Verb.READ) -> Turn:
 
 
 def _unread_answer(asked: A2aRequest, turn: Turn) -> CompletionAnswer:
-    return CompletionAnswer.of(asked.runtime, turn, asked.agent)
+    return CompletionAnswer.of(asked.runtime, turn, asked.answer_language)
 
 
 _METHODS: Mapping[str, Callable[[A2aRequest], Awaitable[Table]]] = {

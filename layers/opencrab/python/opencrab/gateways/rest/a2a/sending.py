@@ -157,14 +157,23 @@ async def _decide(asked: A2aRequest, sending: A2aSending, turn: Turn) -> None:
 def _nothing_to_say(asked: A2aRequest, turn: Turn) -> A2aError:
     """Return the error of a message to a task that takes none, or none like this one."""
     if is_turn_waiting_for_result(asked.runtime.home, turn):
-        why = "waits for the program that began it, which brings the result of its own tool"
+        words = (
+            f"task {turn.id!r} waits for the program that began it, which brings the result of its "
+            "own tool"
+        )
     elif turn.status is TurnStatus.WAITING:
         names = ", ".join(sorted(_DECISION))
-        why = f"waits for a decision: send a data part with {names}; its status names the approval"
+        words = (
+            f"task {turn.id!r} waits for a decision: send a data part with {names}; its status "
+            "names the approval"
+        )
+    elif turn.status.is_end:
+        words = f"task {turn.id!r} has ended: send the message in its context, without taskId"
     else:
-        state = "has ended" if turn.status.is_end else "is being worked on"
-        why = f"{state}: send the message in its context, without taskId"
-    return A2aError(A2aErrorCode.UNSUPPORTED_OPERATION, f"task {turn.id!r} {why}")
+        words = (
+            f"task {turn.id!r} is being worked on: send the message in its context, without taskId"
+        )
+    return A2aError(A2aErrorCode.UNSUPPORTED_OPERATION, words)
 
 
 def _decision(sending: A2aSending) -> Mapping[str, Any] | None:

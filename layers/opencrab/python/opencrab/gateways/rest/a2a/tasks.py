@@ -57,7 +57,7 @@ def find_a2a_turn(asked: A2aRequest, task_id: str, verb: Verb = Verb.READ) -> Tu
 
 def a2a_answer_of_turn(asked: A2aRequest, turn: Turn) -> CompletionAnswer:
     """Return the answer of a turn, read as far as it is there."""
-    answer = CompletionAnswer.of(asked.runtime, turn, asked.agent)
+    answer = CompletionAnswer.of(asked.runtime, turn, asked.answer_language)
     answer.replies.read()
     return answer
 

@@ -30,6 +30,7 @@ from opencrab.engine.access.visibility import require_access_to_session
 from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
+from opencrab.gateways.language.error_texts import error_words_in
 from opencrab.gateways.rest.ag_ui.run_input import AgUiInput, read_ag_ui_input
 from opencrab.gateways.rest.ag_ui.run_stream import (
     AgUiRunStream,
@@ -75,7 +76,7 @@ async def run_agent_for_ag_ui(request: Request, api: Api, agent: str) -> Respons
     try:
         stream = await run.begin()
     except Conflict as error:
-        words = ": ".join(each for each in (error.message, error.cure) if each)
+        words = error_words_in(caller.language, error.message, error.cure)
         events = ag_ui_error_events(asked, words, error.code)
         return Response(events, media_type=_EVENTS)
     except RouteProblem as error:
@@ -195,7 +196,8 @@ class AgUiRun:
         return stored.reference
 
     def _stream(self, turn: Turn) -> AgUiRunStream:
-        answer = CompletionAnswer.of(self._runtime, turn, self.agent)
+        language = self.caller.language_or(self.agent.agent.language)
+        answer = CompletionAnswer.of(self._runtime, turn, language)
         agents, agent_id = self._runtime.home.agents, self.agent.agent.id
         sees = may_http_caller_see_details(agents, agent_id, self.caller)
         return AgUiRunStream(self.asked, answer, sees_calls=sees)

@@ -14,6 +14,7 @@ from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.turn.account import CallAccount, TurnAccount
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.runtime import Runtime
+from opencrab.gateways.language.error_texts import error_text_in, error_words_in
 from opencrab.gateways.rest.ag_ui.run_input import PROTOCOL, AgUiInput
 from opencrab.gateways.rest.openai.answer import CompletionAnswer
 from opencrab.gateways.rest.openai.stream import AnswerStream
@@ -103,7 +104,7 @@ class AgUiRunStream(AnswerStream):
         elif turn.status is TurnStatus.STOPPED:
             yield self._finished({"type": "cancelled"})
         elif error is not None:
-            words = ": ".join(each for each in (error.message, error.cure) if each)
+            words = error_words_in(self._answer.language, error.message, error.cure)
             yield self._event("RUN_ERROR", message=words, code=error.code)
         else:
             yield self._finished({"type": "success"})
@@ -164,7 +165,8 @@ class AgUiRunStream(AnswerStream):
         approval = open_ag_ui_approval(self._answer.runtime, asks[-1]) if asks else None
         if approval is None:
             words = "the run is paused: resume it where it was paused, and send the input again"
-            return self._event("RUN_ERROR", message=words, code="paused")
+            told = error_text_in(self._answer.language, words)
+            return self._event("RUN_ERROR", message=told, code="paused")
         shown = {"argumentHash": approval.argument_hash} if self._sees_calls else {}
         interrupt: dict[str, Any] = {
             "id": approval.id,

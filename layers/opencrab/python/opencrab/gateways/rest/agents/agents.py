@@ -26,7 +26,7 @@ from opencrab.engine.access.visibility import (
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner, ProfileReader, Reader
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id

@@ -7,7 +7,7 @@ from fastapi import Header
 from opencrab.domain.value import Value
 from opencrab.engine.agents.character_card import CharacterCard, agent_from_character_card
 from opencrab.engine.agents.creation import NewAgent
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.idempotency import Repeatable

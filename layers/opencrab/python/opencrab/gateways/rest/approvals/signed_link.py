@@ -27,6 +27,7 @@ from opencrab.engine.approvals.signed_links import (
 )
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.runtime import Runtime
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.approvals.signed_link_page import (
     APPROVE,
     DECISION,
@@ -36,7 +37,6 @@ from opencrab.gateways.rest.approvals.signed_link_page import (
     approval_link_question_page,
     approval_sentence_page,
 )
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.ports.agents import Agents
 

@@ -10,7 +10,7 @@ from opencrab.domain.errors import Conflict
 from opencrab.domain.value import Value
 from opencrab.engine.chat.diagnosis import chat_setup_checks
 from opencrab.engine.discord.diagnosis import Check
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api

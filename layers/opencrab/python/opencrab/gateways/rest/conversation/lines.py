@@ -12,7 +12,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language, Value
 from opencrab.engine.conversation.action_words import session_action_in_words
 from opencrab.engine.conversation.live import VisibleKinds, visible_conversation_line_kinds
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Caller
 from opencrab.gateways.rest.http.page import PageQuery
 from opencrab.ports.turn.action import Actions

@@ -30,6 +30,7 @@ from opencrab.engine.conversation.key_holders import conversation_connection_hol
 from opencrab.engine.conversation.live import collect_visible_session_lines
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.conversation.lines import (
     LinesQuery,
     LineView,
@@ -37,7 +38,6 @@ from opencrab.gateways.rest.conversation.lines import (
     lines_visible_to,
 )
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for_session_replies
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id

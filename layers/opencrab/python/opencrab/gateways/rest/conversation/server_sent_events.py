@@ -259,6 +259,7 @@ async def session_events(
             follower,
             api.capped_wait(query.seconds),
             begin=f"id: {progress.place}\n",
+            language=language,
         )
     )
 

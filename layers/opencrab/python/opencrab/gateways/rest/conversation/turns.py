@@ -15,7 +15,7 @@ from opencrab.engine.access.visibility import require_access_to_turn
 from opencrab.engine.insight.turn_list import newest_turns_for_insight
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn import control
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id

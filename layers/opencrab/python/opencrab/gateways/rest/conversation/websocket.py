@@ -22,14 +22,16 @@ from opencrab.domain.errors import (
     Unavailable,
 )
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.value import Value
+from opencrab.domain.value import Language, Value
 from opencrab.engine.websocket.connections import issue_websocket_ticket
+from opencrab.gateways.language.accept_language import language_of_http_request
+from opencrab.gateways.language.error_texts import error_text_in
 from opencrab.gateways.rest.http.access import Reader, secret_of_http_request
 from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.polling import EVERY, Watch
-from opencrab.gateways.rest.http.problem import http_problem
+from opencrab.gateways.rest.http.problem_form import http_problem_in
 
 FRAME_BYTES = 32_768
 TAKE_SECONDS = 10.0
@@ -51,7 +53,12 @@ router = http_routes_below("", "messages")
 
 
 class SocketConversation(Protocol):
-    """One client over one connection; its methods are called by one thread at a time."""
+    """One client over one connection; its methods are called by one thread at a time.
+
+    Errors that end it are told in `language`.
+    """
+
+    language: Language
 
     def handle_frame(self, text: str) -> Iterator[dict[str, Any]]:
         """Return the answers to a frame; an OpenCrabError ends the connection."""
@@ -105,7 +112,8 @@ async def talk_in_session(websocket: WebSocket) -> None:
     try:
         conversation = await run_in_threadpool(_enter, websocket)
     except OpenCrabError as error:
-        await websocket.send_denial_response(http_problem(error))
+        language = language_of_http_request(websocket.headers.get("accept-language", ""))
+        await websocket.send_denial_response(http_problem_in(language, error))
         return
     await websocket.accept()
     await OpenSocket(websocket, conversation).serve(websocket.app.state.rest.watch)
@@ -202,7 +210,8 @@ class OpenSocket:
 
     async def _close(self, code: int, reason: str) -> None:
         """Close the connection with a reason, if the client still listens."""
-        cut = reason.encode()[:_REASON].decode(errors="ignore")
+        told = error_text_in(self._conversation.language, reason)
+        cut = told.encode()[:_REASON].decode(errors="ignore")
         try:
             async with asyncio.timeout(self._close_seconds):
                 await self._websocket.close(code, cut)

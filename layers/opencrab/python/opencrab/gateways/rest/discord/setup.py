@@ -16,6 +16,7 @@ from opencrab.domain.value import Value
 from opencrab.engine.approvals.signed_links import ensure_approval_link_secret
 from opencrab.engine.discord import ambient_messages, diagnosis, presence, reactions, setup
 from opencrab.engine.discord.setup import BotApplication, CommandsDifference, Invitation
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.discord.views import (
     DoctorView,
     OverheardView,
@@ -23,7 +24,6 @@ from opencrab.gateways.rest.discord.views import (
     PresencesView,
     ReactedView,
 )
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id

@@ -130,5 +130,12 @@ async def task_events(
     follower = CheckedFollower(view, check, api.runtime.clock)
     # A model call or an action that begins wakes nobody, so it is looked for.
     return http_event_stream_response(
-        stream_http_events(api, goal.session_id, follower, seconds, look_seconds=POLL_SECONDS)
+        stream_http_events(
+            api,
+            goal.session_id,
+            follower,
+            seconds,
+            language=caller.language,
+            look_seconds=POLL_SECONDS,
+        )
     )

@@ -1,6 +1,6 @@
 """Access: who calls, from the Authorization header alone, and what each route asks of them."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from opencrab.domain.access.policy import AccessDecision, Area, Resource, Verb, 
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import NotFound, Refused, Unauthenticated
 from opencrab.domain.identifier import content_hash
+from opencrab.domain.value import Language
 from opencrab.engine.access.api_keys import principal_of_api_key
 from opencrab.engine.access.visibility import require_access_to_agent
 from opencrab.ports.access.keys import Keys
@@ -25,7 +26,10 @@ HEALTH = "/api/health"
 OPEN_PATHS = {HEALTH, "/api/sign-in", "/approve"}
 """Paths that take no key: the health check, and those whose request carries another proof."""
 
-_CLIENT = b"x-opencrab-client"
+Headers = Sequence[tuple[bytes, bytes]]
+"""The headers of a request, their names in lower case."""
+
+_CLIENT, _LANGUAGE = b"x-opencrab-client", b"accept-language"
 _CURE = "send the header `Authorization: Bearer <key>`; make keys with `opencrab admin keys create`"
 
 _bearer = HTTPBearer(
@@ -38,11 +42,26 @@ _bearer = HTTPBearer(
 
 @dataclass(frozen=True)
 class Caller:
-    """An authenticated caller: its principal, and the gateway by which it came."""
+    """An authenticated caller: its principal, the gateway by which it came, and what it sent."""
 
     principal: Principal
     source: Source
     key_hash: str = ""
+    headers: Headers = ()
+
+    @property
+    def language(self) -> Language:
+        """The language in which this caller reads errors."""
+        return self.language_or(Language.EN)
+
+    def language_or(self, default: Language) -> Language:
+        """Return the language of Accept-Language, or another if it names none that is spoken."""
+        from opencrab.gateways.language.accept_language import (  # noqa: PLC0415 - seldom needed
+            language_of_http_request,
+        )
+
+        accepted = dict(self.headers).get(_LANGUAGE, b"")
+        return language_of_http_request(accepted.decode("latin-1"), default)
 
     @property
     def authority(self) -> Authority:
@@ -111,7 +130,7 @@ Talker = Annotated[Caller, Depends(Needs(Scope.CHAT))]
 Owner = Annotated[Caller, Depends(Needs(Scope.OWNER))]
 
 
-def secret_of_http_request(headers: Iterable[tuple[bytes, bytes]]) -> str:
+def secret_of_http_request(headers: Headers) -> str:
     """Return the secret of a request; raises Unauthenticated unless there is exactly one."""
     found = [value for name, value in headers if name == b"authorization"]
     if not found:
@@ -124,11 +143,13 @@ def secret_of_http_request(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return secret.decode("latin-1")
 
 
-def identify_http_caller(keys: Keys, headers: Iterable[tuple[bytes, bytes]], secret: str) -> Caller:
+def identify_http_caller(keys: Keys, headers: Headers, secret: str) -> Caller:
     """Return the caller who has a secret, by one read of the store; raises Unauthenticated."""
     from_terminal = any(name == _CLIENT and value == b"cli" for name, value in headers)
     source = Source.CLI if from_terminal else Source.REST
-    return Caller(principal_of_api_key(keys, secret), source, content_hash(secret.encode()))
+    return Caller(
+        principal_of_api_key(keys, secret), source, content_hash(secret.encode()), headers
+    )
 
 
 def _require_area(who: Principal, area: Area) -> None:

@@ -12,8 +12,8 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Message, Send
 
 from opencrab.domain.errors import OpenCrabError
+from opencrab.domain.value import Language
 from opencrab.gateways.rest.http.dependencies import RestContext
-from opencrab.gateways.rest.http.problem import http_problem
 from opencrab.ports.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -134,13 +134,14 @@ async def stream_http_events(
     seconds: float | None,
     *,
     begin: str = "",
+    language: Language = Language.EN,
     look_seconds: float = HEARTBEAT_SECONDS,
     check_seconds: float = CHECK_SECONDS,
 ) -> AsyncGenerator[str, None]:
     """Stream the follower's events, sleeping until there may be more.
 
-    Where requests are limited, as on Lambda, which bills the time until a response is complete, the
-    stream ends with what there is unless more is about to come; the client asks again.
+    Where requests are limited, as on Lambda, which bills the time of a response, the stream ends
+    with what there is unless more is about to come; the client asks again.
 
     Args:
         api: The installation.
@@ -148,12 +149,12 @@ async def stream_http_events(
         follower: Returns the new events.
         seconds: The duration of the stream; None for no end.
         begin: The id to continue after, told first where requests are limited.
+        language: The language of an error that ends the stream.
         look_seconds: The longest sleep, for changes that wake no one.
         check_seconds: The time for which a client takes events before its access is checked again.
     """
-    loop = asyncio.get_running_loop()
+    loop, limited = asyncio.get_running_loop(), api.longest_seconds is not None
     deadline = math.inf if seconds is None else loop.time() + seconds
-    limited = api.longest_seconds is not None
     yield _opening(begin, limited)
     async with api.watch.watching(session_id) as next_change:
         quiet_since = loop.time()
@@ -163,7 +164,7 @@ async def stream_http_events(
                 async for event in _while_allowed(news, follower, check_seconds):
                     yield event
             except OpenCrabError as error:
-                yield f"event: problem\ndata: {bytes(http_problem(error).body).decode()}\n\n"
+                yield _problem_event(error, language)
                 return
             if follower.is_over or (limited and not follower.is_busy):
                 return
@@ -173,10 +174,15 @@ async def stream_http_events(
             if loop.time() - quiet_since >= HEARTBEAT_SECONDS:
                 yield ": still here\n\n"
                 quiet_since = loop.time()
-            now = loop.time()
-            left = min(look_seconds, quiet_since + HEARTBEAT_SECONDS - now, deadline - now)
-            if await next_change(max(left, 0.0)):
+            until = min(quiet_since + HEARTBEAT_SECONDS, deadline) - loop.time()
+            if await next_change(max(min(look_seconds, until), 0.0)):
                 return
+
+
+def _problem_event(error: OpenCrabError, language: Language) -> str:
+    from opencrab.gateways.rest.http.problem_form import http_problem_in  # noqa: PLC0415 - seldom
+
+    return f"event: problem\ndata: {bytes(http_problem_in(language, error).body).decode()}\n\n"
 
 
 def _opening(begin: str, limited: bool) -> str:  # noqa: FBT001

@@ -4,11 +4,13 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from starlette.responses import Response
 from starlette.types import Message, Send
 
+from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.value import Language
 from opencrab.gateways.language.error_texts import error_text_in
-from opencrab.gateways.rest.http.problem import MEDIA_TYPE
+from opencrab.gateways.rest.http.problem import MEDIA_TYPE, http_problem
 
 _TEXTS = frozenset({"title", "detail", "cure"})
 """What people read of a problem."""
@@ -69,15 +71,30 @@ def problems_in_language(send: Send, language: Language) -> ProblemFormSender:
     """
 
     def rewrite(content: bytes, _status: int) -> ProblemForm:
-        problem = json.loads(content)
-        english = problem["detail"]
-        for told in (problem, *problem.get("errors", ())):
-            _translate_problem(told, language)
-        body = json.dumps(problem, ensure_ascii=False, separators=(",", ":")).encode()
-        named = [(b"content-language", language.encode())] if problem["detail"] != english else []
-        return ProblemForm(body, named, MEDIA_TYPE.encode())
+        return _form_in_language(content, language)
 
     return ProblemFormSender(send, rewrite)
+
+
+def http_problem_in(language: Language, error: OpenCrabError) -> Response:
+    """Convert an OpenCrabError to a problem response in a language, where nothing translates it."""
+    english = http_problem(error)
+    if language is Language.EN:
+        return english
+    form = _form_in_language(bytes(english.body), language)
+    headers = {name: text for name, text in english.headers.items() if name.encode() not in _OWN}
+    headers |= {name.decode(): value.decode() for name, value in form.headers}
+    return Response(form.body, english.status_code, headers, media_type=MEDIA_TYPE)
+
+
+def _form_in_language(content: bytes, language: Language) -> ProblemForm:
+    problem = json.loads(content)
+    english = problem["detail"]
+    for told in (problem, *problem.get("errors", ())):
+        _translate_problem(told, language)
+    body = json.dumps(problem, ensure_ascii=False, separators=(",", ":")).encode()
+    named = [(b"content-language", language.encode())] if problem["detail"] != english else []
+    return ProblemForm(body, named, MEDIA_TYPE.encode())
 
 
 def _translate_problem(problem: dict[str, Any], language: Language) -> None:

@@ -7,7 +7,7 @@ from fastapi import FastAPI, Header, Request, Response
 from opencrab.domain.value import Value
 from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.installation.findings import no_further_installation_checks
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, RestContext

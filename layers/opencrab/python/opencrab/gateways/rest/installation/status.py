@@ -15,7 +15,7 @@ from opencrab.domain.access.instance import (
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.agents.settings import freeze_or_unfreeze_agent
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner, Reader, SetupReader
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api

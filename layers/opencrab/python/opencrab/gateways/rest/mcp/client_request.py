@@ -31,7 +31,6 @@ class McpRequest:
     routes: RouteCalls
     message: RpcMessage
     session: str | None
-    language: Language
     repeat: str | None
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
@@ -39,6 +38,11 @@ class McpRequest:
     def runtime(self) -> Runtime:
         """The installation."""
         return self.api.runtime
+
+    @property
+    def language(self) -> Language:
+        """The client's language."""
+        return self.caller.language
 
     def text(self, name: str) -> str:
         """Return a parameter that must be a text; raises RpcError."""

@@ -13,7 +13,6 @@ from http import HTTPStatus
 from fastapi import APIRouter, Request, Response
 
 from opencrab.domain.mcp.protocol import McpErrorCode
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import CALLER, Caller
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.event_stream import http_event_stream_response
@@ -49,16 +48,17 @@ router = APIRouter(include_in_schema=False)
 async def answer_mcp_message(request: Request, api: Api) -> Response:
     """Answer one message of an MCP client."""
     message: RpcMessage | None = None
+    caller: Caller = request.scope[CALLER]
     try:
         require_mcp_origin(request.headers)
         message = parse_rpc_message(await request.body())
-        asked = _request(request, api, message)
+        asked = _request(request, api, caller, message)
         if message.id is None or not message.method:
             await heed_mcp_notification(asked)
             return Response(status_code=HTTPStatus.ACCEPTED)
     except RpcError as error:
         number = None if message is None else message.id
-        return _json(rpc_error(number, error), status=error.status)
+        return _json(rpc_error(number, error, caller.language), status=error.status)
     if _may_stream(request, api, message):
         return http_event_stream_response(_events(asked))
     headers = {}
@@ -67,15 +67,13 @@ async def answer_mcp_message(request: Request, api: Api) -> Response:
     return _json(await _answer(asked), headers)
 
 
-def _request(request: Request, api: Api, message: RpcMessage) -> McpRequest:
-    caller: Caller = request.scope[CALLER]
+def _request(request: Request, api: Api, caller: Caller, message: RpcMessage) -> McpRequest:
     session = None
     if message.method != _INITIALIZE:
         require_mcp_revision(request.headers)
         session = require_mcp_session(request.headers, caller)
-    language = language_of_http_request(request.headers.get("accept-language", ""))
     routes, repeat = RouteCalls(request), request.headers.get("idempotency-key")
-    return McpRequest(api, caller, routes, message, session, language, repeat)
+    return McpRequest(api, caller, routes, message, session, repeat)
 
 
 async def _answer(asked: McpRequest) -> str:
@@ -83,7 +81,7 @@ async def _answer(asked: McpRequest) -> str:
     try:
         return rpc_result(asked.message.id, await answer_mcp_method(asked))
     except RpcError as error:
-        return rpc_error(asked.message.id, error)
+        return rpc_error(asked.message.id, error, asked.language)
 
 
 def _may_stream(request: Request, api: Api, message: RpcMessage) -> bool:
@@ -118,7 +116,7 @@ def _answer_of_task(asked: McpRequest, task: "asyncio.Future[str]") -> str:
         return task.result()
     log.error("a request of an MCP client failed", exc_info=fault)
     error = RpcError(McpErrorCode.INTERNAL_ERROR, "internal error; details were logged")
-    return rpc_error(asked.message.id, error)
+    return rpc_error(asked.message.id, error, asked.language)
 
 
 def _event(line: str) -> str:

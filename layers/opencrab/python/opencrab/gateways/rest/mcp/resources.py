@@ -15,6 +15,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.errors import OpenCrabError, TooLarge
 from opencrab.domain.mcp.protocol import McpErrorCode
+from opencrab.gateways.language.error_texts import error_text_in
 from opencrab.gateways.rest.agents.agent_names import agents_in_sight
 from opencrab.gateways.rest.mcp.client_request import McpRequest
 from opencrab.gateways.rest.mcp.route_calls import RouteProblem
@@ -90,7 +91,8 @@ async def read_mcp_resource(asked: McpRequest) -> Mapping[str, Any]:
         code = McpErrorCode.RESOURCE_NOT_FOUND if missing else McpErrorCode.INVALID_PARAMS
         raise RpcError(code, str(error)) from None
     except OpenCrabError as error:
-        raise RpcError(McpErrorCode.INVALID_PARAMS, f"{error.message}: {error.cure}") from None
+        code = McpErrorCode.INVALID_PARAMS
+        raise RpcError(code, error.message, cure=error.cure) from None
     return {"contents": [{"uri": uri, **content}]}
 
 
@@ -99,7 +101,8 @@ async def read_file_for_mcp(called: McpRequest) -> ToolResult:
     path = called.arguments["path"]
     content = await _file_content(called, called.arguments["agent_id"], path)
     if "text" not in content:
-        return ToolResult.failed(f"{path!r} is no text: read it as a resource")
+        words = f"{path!r} is no text: read it as a resource"
+        return ToolResult.failed(error_text_in(called.language, words))
     return ToolResult({"path": path, "text": content["text"]}, content["text"] or " ")
 
 

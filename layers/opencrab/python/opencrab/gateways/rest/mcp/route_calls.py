@@ -12,6 +12,9 @@ from fastapi import Request
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Scope
 
+from opencrab.domain.value import Language
+from opencrab.gateways.language.error_texts import error_words_in
+from opencrab.gateways.rest.http.access import CALLER, Caller
 from opencrab.gateways.rest.http.problem import MEDIA_TYPE
 
 _KEPT = frozenset({b"accept-language", b"host"})
@@ -23,12 +26,12 @@ class RouteProblem(Exception):
 
     Args:
         status: The HTTP status.
-        problem: The problem document.
+        problem: The problem document, in English.
+        language: The language of the words.
     """
 
-    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
-        words = (problem.get("detail"), problem.get("cure"))
-        super().__init__(": ".join(str(each) for each in words if each))
+    def __init__(self, status: int, problem: Mapping[str, Any], language: Language) -> None:
+        super().__init__(error_words_in(language, problem["detail"], problem.get("cure")))
         self.status = status
         self.problem = problem
         self.code = str(problem.get("code", ""))
@@ -87,12 +90,16 @@ class RouteCalls:
             await self._request.app.router(scope, receive, send)
         except HTTPException as error:
             # No route has this path, as that of a file with a line break.
-            raise RouteProblem(error.status_code, {"detail": "there is no such thing"}) from None
+            raise self._problem(error.status_code, {"detail": "there is no such thing"}) from None
         told = dict(start["headers"])
         media_type = told.get(b"content-type", b"").decode().partition(";")[0]
         if media_type == MEDIA_TYPE:
-            raise RouteProblem(int(start["status"]), json.loads(content))
+            raise self._problem(int(start["status"]), json.loads(content))
         return bytes(content), media_type
+
+    def _problem(self, status: int, problem: Mapping[str, Any]) -> RouteProblem:
+        caller: Caller = self._request.scope[CALLER]
+        return RouteProblem(status, problem, caller.language)
 
     def _scope(self, method: str, path: str, query: Mapping[str, object]) -> Scope:
         asked = {name: value for name, value in query.items() if value is not None}

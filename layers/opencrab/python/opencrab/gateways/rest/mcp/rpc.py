@@ -8,6 +8,8 @@ from typing import Any
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.mcp.protocol import McpErrorCode
+from opencrab.domain.value import Language
+from opencrab.gateways.language.error_texts import error_words_in
 from opencrab.gateways.rest.http.body import strict_http_json_body
 
 ID_CHARACTERS = 200
@@ -23,11 +25,20 @@ class RpcError(Exception):
     """An error of the protocol; one about a whole HTTP request has a status, others are answers."""
 
     def __init__(
-        self, code: McpErrorCode, message: str, status: HTTPStatus = HTTPStatus.OK
+        self,
+        code: McpErrorCode,
+        message: str,
+        status: HTTPStatus = HTTPStatus.OK,
+        cure: str | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.status = status
+        self._cure = cure
+
+    def told_in(self, language: Language) -> Mapping[str, Any]:
+        """Return the error as JSON-RPC has it, its message in a language."""
+        return {"code": self.code, "message": error_words_in(language, str(self), self._cure)}
 
 
 @dataclass(frozen=True)
@@ -50,8 +61,8 @@ def parse_rpc_message(content: bytes) -> RpcMessage:
     try:
         value = strict_http_json_body(content)
     except Invalid as error:
-        message = ": ".join(each for each in (error.message, error.cure) if each)
-        raise RpcError(McpErrorCode.PARSE_ERROR, message, HTTPStatus.BAD_REQUEST) from None
+        code, status = McpErrorCode.PARSE_ERROR, HTTPStatus.BAD_REQUEST
+        raise RpcError(code, error.message, status, error.cure) from None
     if isinstance(value, list):
         raise _invalid("a batch is not accepted: send each message in a request of its own")
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
@@ -78,9 +89,9 @@ def rpc_result(number: RequestId | None, result: Mapping[str, Any]) -> str:
     return _line({"id": number, "result": result})
 
 
-def rpc_error(number: RequestId | None, error: RpcError) -> str:
+def rpc_error(number: RequestId | None, error: RpcError, language: Language) -> str:
     """Return the error that answers a request, on one line."""
-    return _line({"id": number, "error": {"code": error.code, "message": str(error)}})
+    return _line({"id": number, "error": error.told_in(language)})
 
 
 def rpc_progress(token: object, progress: int, message: str) -> str:

@@ -18,6 +18,7 @@ from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.mcp.protocol import McpErrorCode
 from opencrab.domain.mcp.schema import find_mcp_argument_problem
 from opencrab.engine.conversation.key_holders import conversation_connection_holder
+from opencrab.gateways.language.error_texts import error_text_in, error_words_in
 from opencrab.gateways.rest.mcp.asking import ask_agent, follow_task, follow_turn
 from opencrab.gateways.rest.mcp.client_request import McpRequest
 from opencrab.gateways.rest.mcp.resources import read_file_for_mcp
@@ -62,13 +63,13 @@ async def call_mcp_tool(asked: McpRequest) -> Mapping[str, Any]:
     except RouteProblem as error:
         return ToolResult.failed(str(error)).told()
     except OpenCrabError as error:
-        words = ": ".join(each for each in (error.message, error.cure) if each)
+        words = error_words_in(asked.language, error.message, error.cure)
         return ToolResult.failed(words).told()
     told = result.told()
     size = len(json.dumps(told, ensure_ascii=False).encode())
     if size > RESULT_BYTES:
         words = f"the result has {size} bytes, at most {RESULT_BYTES} are sent: ask for less"
-        return ToolResult.failed(words).told()
+        return ToolResult.failed(error_text_in(asked.language, words)).told()
     return told
 
 

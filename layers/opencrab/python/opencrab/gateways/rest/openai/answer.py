@@ -2,7 +2,6 @@
 
 from fastapi.concurrency import run_in_threadpool
 
-from opencrab.domain.agents.agent import Profile
 from opencrab.domain.client_tools import ClientCalls
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Conflict, Exhausted, OpenCrabError, Unavailable
@@ -47,7 +46,11 @@ class CompletionAnswer:
 
     @classmethod
     def of(
-        cls, runtime: Runtime, turn: Turn, agent: Profile, since: ClientCalls | None = None
+        cls,
+        runtime: Runtime,
+        turn: Turn,
+        language: Language,
+        since: ClientCalls | None = None,
     ) -> "CompletionAnswer":
         """Return the answer of a turn, of which nothing was read yet.
 
@@ -55,7 +58,7 @@ class CompletionAnswer:
         """
         after = None if since is None else since.until_line
         replies = Replies(runtime.home.journal, (turn,), after=after)
-        return cls(runtime, replies, agent.agent.language, since)
+        return cls(runtime, replies, language, since)
 
     def headers(self) -> dict[str, str]:
         """Return the headers that tell session and turn."""

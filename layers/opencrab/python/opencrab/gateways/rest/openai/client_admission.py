@@ -91,7 +91,8 @@ class ClientAdmission:
     def answer(self, turn: Turn) -> CompletionAnswer:
         """Return the answer of the turn; of one that was resumed, what it says from then on."""
         since = None if self.resumed is None else self.resumed[1]
-        return CompletionAnswer.of(self.conversation.runtime, turn, self.conversation.agent, since)
+        language = self.caller.language_or(self.conversation.agent.agent.language)
+        return CompletionAnswer.of(self.conversation.runtime, turn, language, since)
 
     async def wait_for_answer(self, api: RestContext, answer: CompletionAnswer) -> None:
         """Wait for the answer; a client that must ask again for it gets it then.

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
-from opencrab.gateways.rest.http.problem import http_problem
+from opencrab.gateways.rest.http.problem_form import http_problem_in
 from opencrab.gateways.rest.openai.answer import CompletionAnswer
 from opencrab.gateways.rest.openai.errors import openai_error_of_problem
 from opencrab.gateways.rest.openai.tool_calls import ToolCall
@@ -131,7 +131,7 @@ def response_of_answer(answer: CompletionAnswer, asked: ResponseObject) -> Respo
     if turn.status is TurnStatus.STOPPED:
         return ended.replaced(status="cancelled")
     if error is not None:
-        told = openai_error_of_problem(http_problem(error))["error"]
+        told = openai_error_of_problem(http_problem_in(answer.language, error))["error"]
         kind = "rate_limit_exceeded" if told["type"] == "insufficient_quota" else "server_error"
         return ended.replaced(status="failed", error={"code": kind, "message": told["message"]})
     calls = tuple(map(ResponseFunctionCall.of, answer.tool_calls()))

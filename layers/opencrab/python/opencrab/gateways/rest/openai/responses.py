@@ -182,7 +182,8 @@ def _response_now(runtime: Runtime, caller: Caller, turn: Turn, response_id: str
     profile = runtime.home.agents.get(turn.agent_id)
     _, number = _part_of_response(response_id)
     since = None if number is None else find_client_calls(runtime, turn, number)
-    answer = CompletionAnswer.of(runtime, turn, profile, since)
+    language = caller.language_or(profile.agent.language)
+    answer = CompletionAnswer.of(runtime, turn, language, since)
     answer.replies.read()
     asked = ResponseObject(
         id=f"{RESPONSE_ID}{answer.part_id}",

@@ -17,7 +17,7 @@ from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import NotFound, Unauthenticated
 from opencrab.gateways.rest.http.event_stream import CHECK_SECONDS, HEARTBEAT_SECONDS
 from opencrab.gateways.rest.http.polling import Watch
-from opencrab.gateways.rest.http.problem import http_problem
+from opencrab.gateways.rest.http.problem_form import http_problem_in
 from opencrab.gateways.rest.openai.answer import CompletionAnswer
 from opencrab.gateways.rest.openai.errors import openai_error_of_problem
 from opencrab.ports.conversation.answers import AnswerPart
@@ -175,7 +175,8 @@ class CompletionStream(AnswerStream):
         """Return the chunks after the last word, or an error."""
         error = self._answer.error()
         if error is not None:
-            yield _event(openai_error_of_problem(http_problem(error)))
+            problem = http_problem_in(self._answer.language, error)
+            yield _event(openai_error_of_problem(problem))
             return
         calls = self._answer.tool_calls()
         if calls:

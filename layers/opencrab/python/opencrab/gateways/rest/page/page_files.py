@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.rest.http.accept_language import language_of_http_request
+from opencrab.gateways.language.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.problem import http_problem
 from opencrab.gateways.rest.page.page_content import (
     EACH_TIME,

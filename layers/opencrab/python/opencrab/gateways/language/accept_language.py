@@ -3,10 +3,10 @@
 from opencrab.domain.value import Language
 
 
-def language_of_http_request(accept_language: str) -> Language:
-    """Return the first supported language of an Accept-Language header, else English."""
+def language_of_http_request(accept_language: str, default: Language = Language.EN) -> Language:
+    """Return the first supported language of an Accept-Language header, else the default."""
     for choice in accept_language.split(","):
         spoken = choice.partition(";")[0].strip().lower().partition("-")[0]
         if spoken in set(Language):
             return Language(spoken)
-    return Language.EN
+    return default
