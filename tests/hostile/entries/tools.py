@@ -64,8 +64,7 @@ class _WatchedTools(McpRegistry):
 _REGISTRY = _WatchedTools(
     [watched_group(group, judge_action) for group in (*GROUPS, outside_group())],
     SKILLS,
-    servers=SERVERS,
-    client=cast(Any, _CLIENT),
+    link=McpLink(SERVERS, cast(Any, _CLIENT)),
     facts=cast(Any, _FACTS),
     prompt_bytes=PROMPT_BYTES,
 )

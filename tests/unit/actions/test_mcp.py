@@ -63,8 +63,7 @@ class Lab:
         self.actions = McpRegistry(
             GROUPS,
             FileSkills(ROOT / "skills"),
-            servers=found,
-            client=self.client,
+            link=McpLink(found, self.client),
             facts=self.house.home.facts,
             prompt_bytes=prompt_bytes,
         )

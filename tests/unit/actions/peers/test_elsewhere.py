@@ -44,8 +44,7 @@ class Shore:
         registry = McpRegistry(
             GROUPS,
             FileSkills(ROOT / "skills"),
-            servers=(found,),
-            client=client,
+            link=McpLink((found,), client),
             facts=self.house.home.facts,
             prompt_bytes=4_096,
         )

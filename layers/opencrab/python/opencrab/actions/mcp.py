@@ -29,7 +29,7 @@ from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language
 from opencrab.ports.documents import Documents
-from opencrab.ports.mcp import McpClient, McpUnavailable
+from opencrab.ports.mcp import McpClient, McpServers, McpUnavailable
 from opencrab.ports.models.model import ActionSchema
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import (
@@ -59,8 +59,7 @@ class McpRegistry(Registry):
         groups: Every group of this package.
         skills: The standard skills.
         absent: Names of actions that this installation cannot offer.
-        servers: The configured servers.
-        client: Speaks with them.
+        link: The configured servers, and what speaks with them.
         facts: Where the trusted tools are stored.
         prompt_bytes: The most bytes of schemas in a prompt; `find_actions` shows the others.
         described: Names of actions of the groups that are part of every prompt.
@@ -72,15 +71,13 @@ class McpRegistry(Registry):
         skills: StandardSkills | None = None,
         absent: Iterable[str] = (),
         *,
-        servers: Iterable[McpServer],
-        client: McpClient,
+        link: McpServers,
         facts: Documents,
         prompt_bytes: int,
         described: Iterable[str] = (),
     ) -> None:
         super().__init__(groups, skills, absent, described=described)
-        self._servers = {server.name: server for server in servers if not server.problem}
-        self._client = client
+        self._link = link
         self._facts = facts
         self._prompt_bytes = prompt_bytes
 
@@ -119,18 +116,19 @@ class McpRegistry(Registry):
 
     def _tools(self) -> list[tuple[Action, TrustedTool]]:
         """Return the trusted tools that did not change, in order of their actions' names."""
-        names = [(TRUSTED_TOOLS_KIND, name) for name in sorted(self._servers)]
+        servers = {server.name: server for server in self._link.servers if not server.problem}
+        names = [(TRUSTED_TOOLS_KIND, name) for name in sorted(servers)]
         found = self._facts.get_many(INSTALLATION_FACTS, *names) if names else ()
         tools = list[tuple[Action, TrustedTool]]()
         for stored in found:
             if stored.body is None:
                 continue
-            server = self._servers[stored.id]
+            server = servers[stored.id]
             trusted = stored.read(TrustedTools)
             if trusted.identity != server.identity:
                 continue
             pinned = {tool.name: tool.fingerprint for tool in trusted.tools}
-            changed = self._client.changed_tools(server, pinned)
+            changed = self._link.client.changed_tools(server, pinned)
             tools += [
                 (self._action(server, tool), tool)
                 for tool in trusted.tools
@@ -140,7 +138,7 @@ class McpRegistry(Registry):
 
     def _action(self, server: McpServer, tool: TrustedTool) -> Action:
         def run(arguments: BaseModel, context: ActionContext) -> ActionResult:
-            return _call(self._client, server, tool, arguments, context)
+            return _call(self._link.client, server, tool, arguments, context)
 
         def offered(agent: Agent, _routing: Routing) -> bool:
             return server.serves(agent)

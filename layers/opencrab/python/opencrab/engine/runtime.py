@@ -29,7 +29,7 @@ from opencrab.ports.world import WorldLink, WorldPost
 
 if TYPE_CHECKING:
     from opencrab.ports.conversation.chat_link import Chat
-    from opencrab.ports.mcp import McpLink
+    from opencrab.ports.mcp import McpServers
     from opencrab.ports.models.directory import ProviderDirectory
 
 
@@ -130,7 +130,7 @@ class Runtime:
     discord_files: FileSource | None = None
     community: Community = field(default_factory=Community)
     world: WorldLink | None = None
-    mcp: "McpLink | None" = None
+    mcp: "McpServers | None" = None
     chats: Mapping[str, "Chat"] = field(default_factory=dict)
     answers: AnswerFeed = field(default_factory=NoWatchers)
     previews: Mapping[str, PreviewChannel] = field(default_factory=dict)

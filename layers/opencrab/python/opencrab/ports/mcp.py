@@ -153,12 +153,25 @@ class McpSignIns(McpTokens, Protocol):
         """
 
 
+class McpServers(Protocol):
+    """The configured MCP servers, which may change while a process runs, and what serves them."""
+
+    @property
+    def servers(self) -> tuple[McpServer, ...]:
+        """The servers that are enabled."""
+
+    @property
+    def client(self) -> McpClient:
+        """What speaks with the servers."""
+
+    @property
+    def sign_ins(self) -> Callable[[], McpSignIns] | None:
+        """What opens the owner's sign-ins at their first use; None where nobody can sign in."""
+
+
 @dataclass(frozen=True)
 class McpLink:
-    """The configured MCP servers and what speaks with them.
-
-    `sign_ins` opens those of the owner at their first use; None where nobody can sign in.
-    """
+    """`McpServers` that stay as they are."""
 
     servers: tuple[McpServer, ...]
     client: McpClient

@@ -36,6 +36,24 @@ def test_a_setting_is_set_read_and_removed(home: Home, language: str, said: str)
     assert home.run("unset", "budget.turn_usd").code == 5
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "is_followed"),
+    [
+        ("llm.models.analysis", "fast", True),
+        ("mcp.servers.web.enabled", "false", True),
+        ("llm.prices_url", "https://example.org/p.json", False),
+        ("mcp.prompt_bytes", "4096", False),
+    ],
+)
+def test_it_is_said_whether_a_running_server_takes_a_change(
+    home: Home, name: str, value: str, *, is_followed: bool
+) -> None:
+    home.write('[mcp.servers.web]\nurl = "https://example.org/mcp"\n')
+    told = home.run("set", name, value).err
+    assert ("from now on" in told) == is_followed, told
+    assert ("started again" in told) != is_followed
+
+
 def test_comments_and_order_are_kept(home: Home) -> None:
     text = "# 私の設定\n[owner] # me\nname = '花子'  # 花\n\n[budget]\n# little\nturn_usd = 1\n"
     home.write(text)

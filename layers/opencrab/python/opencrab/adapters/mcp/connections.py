@@ -2,7 +2,7 @@
 
 import atexit
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock, Thread
 from time import monotonic
 from typing import Any, Protocol
@@ -114,10 +114,25 @@ class McpConnections:
             name for name, fingerprint in fingerprints.items() if seen.get(name) != fingerprint
         )
 
+    def close_all_but(self, servers: Iterable[McpServer]) -> None:
+        """End the connections to servers that are not among these, as they are now, any more."""
+        self._end(self._taken_out(servers))
+
     def close(self) -> None:
-        """End all connections, all at once: a server that does not end takes seconds."""
+        """End all connections."""
+        self._end(self._taken_out(()))
+
+    def _taken_out(self, kept: Iterable[McpServer]) -> "list[_Place]":
+        named = {server.name: server for server in kept}
         with self._lock:
-            places, self._places = list(self._places.values()), {}
+            gone = [each for name, each in self._places.items() if each.server != named.get(name)]
+            for each in gone:
+                del self._places[each.server.name]
+        return gone
+
+    @staticmethod
+    def _end(places: "list[_Place]") -> None:
+        """End connections all at once: a server that does not end takes seconds."""
         ending = [Thread(target=place.close, daemon=True) for place in places]
         for each in ending:
             each.start()

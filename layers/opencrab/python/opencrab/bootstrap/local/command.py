@@ -170,7 +170,7 @@ def _runtime(
     )
     vectors = configured_vectors(configured, home.journal, home.agents, models, clock)
     search = local_search(home, data, clock, vectors)
-    actions = partial(configured_actions, load=local.load, secrets=secrets, is_local=True)
+    actions = partial(configured_actions, load=local.load, secrets=secrets, stamp=local.stamp)
     return Runtime(
         home=home,
         clock=clock,

@@ -68,7 +68,7 @@ def check_local_settings_together(local: "LocalSettings") -> "Settings":
     configured_engine_rules(configured)
     backup_interval_of_local_server(str(configured.get("backup.every")))
     if any(name.startswith("mcp.servers.") for name in configured.values):
-        from opencrab.bootstrap.mcp import configured_mcp_servers
+        from opencrab.bootstrap.mcp.servers import configured_mcp_servers
 
         configured_mcp_servers(configured, is_local=True)
     if modules := configured.get("actions.modules"):

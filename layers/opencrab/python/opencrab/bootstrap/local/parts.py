@@ -86,15 +86,15 @@ def local_chat_polling(
 def local_settings_in_effect(
     load: "Callable[..., Settings]", configured: "Settings", runtime: "Runtime"
 ) -> "Sequence[SettingView]":
-    """Return every setting: those of models as they are now, the others as at the start."""
+    """Return every setting: those that count at once as they are now, others as at the start."""
     from opencrab.ports.installation.configuration import SettingView
 
     secret = None if runtime.secrets is None else runtime.secrets.get
     now = load({}, secret=secret).values
-    started = {name: each for name, each in configured.values.items() if not _is_of_models(name)}
-    found = {name: each for name, each in now.items() if _is_of_models(name)} | started
+    started = {name: each for name, each in configured.values.items() if not _counts_at_once(name)}
+    found = {name: each for name, each in now.items() if _counts_at_once(name)} | started
     return [SettingView(name, each.value, each.source) for name, each in found.items()]
 
 
-def _is_of_models(name: str) -> bool:
-    return name.startswith("llm.")
+def _counts_at_once(name: str) -> bool:
+    return name.startswith(("llm.", "mcp.servers."))

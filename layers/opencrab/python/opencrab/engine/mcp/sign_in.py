@@ -40,9 +40,9 @@ def forget_mcp_sign_in(runtime: Runtime, name: str) -> None:
 def mcp_sign_in_records(runtime: Runtime) -> Mapping[str, McpSignInRecord]:
     """Return what is known of the sign-ins at the servers of the settings, by name."""
     link = runtime.mcp
-    if link is None or link.sign_ins is None:
+    if link is None or link.sign_ins is None or not (servers := link.servers):
         return {}
-    return link.sign_ins().records(link.servers)
+    return link.sign_ins().records(servers)
 
 
 def _sign_ins(runtime: Runtime, name: str) -> tuple[McpServer, McpSignIns]:

@@ -18,7 +18,7 @@ from opencrab.domain.mcp.tool import (
 )
 from opencrab.domain.turn.action import Effect
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.mcp import McpLink
+from opencrab.ports.mcp import McpServers
 from opencrab.ports.turn.action import byte_count_of_turn_json
 
 TRUSTED_BYTES = 256 * 1024
@@ -47,7 +47,7 @@ class McpToolStanding:
     problem: str = ""
 
 
-def configured_mcp_server(runtime: Runtime, name: str) -> tuple[McpLink, McpServer]:
+def configured_mcp_server(runtime: Runtime, name: str) -> tuple[McpServers, McpServer]:
     """Return a server of the settings with what speaks to it; raises NotFound."""
     link = runtime.mcp
     found = None if link is None else next((s for s in link.servers if s.name == name), None)
@@ -55,7 +55,7 @@ def configured_mcp_server(runtime: Runtime, name: str) -> tuple[McpLink, McpServ
         raise NotFound(
             f"there is no MCP server {name!r} in the settings",
             field="server",
-            cure="`opencrab mcp list` shows them; a new one counts once `opencrab up` starts again",
+            cure="`opencrab mcp list` shows them, and `opencrab mcp add` adds one",
         )
     return link, found
 
@@ -120,7 +120,7 @@ def trust_mcp_tool(
     return _standing(name, tool, listed, accepted)
 
 
-def _tool_as_seen(link: McpLink, server: McpServer, tool: str, fingerprint: str) -> McpTool:
+def _tool_as_seen(link: McpServers, server: McpServer, tool: str, fingerprint: str) -> McpTool:
     """Return a tool that can be used and is still as its owner saw it."""
     listed = next((each for each in link.client.tools(server) if each.name == tool), None)
     if listed is None:

@@ -85,7 +85,7 @@ def _change(terminal: Terminal, name: str, text: str | None) -> None:
     if change.overridden_by:
         terminal.print_note("setting_overridden", name=name, source=change.overridden_by)
     else:
-        terminal.print_note("models_at_once")
+        terminal.print_note("setting_at_once")
 
 
 def _show(terminal: Terminal, section: str, head: str) -> None:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 SettingName = Annotated[str, cli_argument("A setting, such as budget.turn_usd.", "SETTING")]
 
+_FOLLOWED = ("llm.", "mcp.servers.")
+"""How settings begin that a running server reads again."""
+
 
 @cli_command
 def get_setting(terminal: Terminal, name: SettingName) -> None:
@@ -174,8 +177,8 @@ def _print_change(terminal: Terminal, change: "SettingChange", key: str, **facts
     if change.overridden_by:
         terminal.print_note("setting_overridden", name=change.name, source=change.overridden_by)
     else:
-        is_of_models = change.name.startswith("llm.") and change.name != "llm.prices_url"
-        terminal.print_note("models_at_once" if is_of_models else "setting_at_start")
+        is_followed = change.name.startswith(_FOLLOWED) and change.name != "llm.prices_url"
+        terminal.print_note("setting_at_once" if is_followed else "setting_at_start")
 
 
 def _fault_view(fault: "ConfigurationFault") -> dict[str, object]:

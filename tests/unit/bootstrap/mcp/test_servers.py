@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from opencrab.bootstrap.mcp import configured_mcp_link, configured_mcp_servers
+from opencrab.bootstrap.mcp.servers import configured_mcp_link, configured_mcp_servers
 from opencrab.domain.errors import Invalid
 from opencrab.settings import EffectiveSetting, OwnerSettings, Settings, load_settings
 

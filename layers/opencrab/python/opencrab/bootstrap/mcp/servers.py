@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from opencrab.domain.mcp.server import McpServer
     from opencrab.ports.access.secrets import Secrets
     from opencrab.ports.documents import Documents
-    from opencrab.ports.mcp import McpLink, McpSignIns
+    from opencrab.ports.mcp import McpLink, McpServers, McpSignIns
     from opencrab.ports.skills import StandardSkills
     from opencrab.settings import Settings
 
@@ -133,35 +133,47 @@ def configured_mcp_link(
     from opencrab.ports.mcp import McpLink
 
     if load is not None and secrets is not None:
-        from opencrab.bootstrap.configuration.stored_secrets import load_settings_with_secrets
-
-        configured = load_settings_with_secrets(configured, load, secrets, _SECTION)
+        configured = settings_of_mcp_servers(configured, load, secrets)
     servers = configured_mcp_servers(configured, is_local=is_local)
     sign_ins = None
     if secrets is not None and any(each.may_sign_in for each in servers):
-        sign_ins = cache(partial(_sign_ins, facts, secrets, is_local=is_local))
+        sign_ins = mcp_sign_ins(facts, secrets, is_local=is_local)
     return McpLink(servers, mcp_connections(sign_ins, is_local=is_local), sign_ins)
+
+
+def settings_of_mcp_servers(
+    configured: "Settings", load: "Callable[..., Settings]", secrets: "Secrets"
+) -> "Settings":
+    """Return the settings with the stored secrets that servers name, and no others."""
+    from opencrab.bootstrap.configuration.stored_secrets import load_settings_with_secrets
+
+    return load_settings_with_secrets(configured, load, secrets, _SECTION)
+
+
+def mcp_sign_ins(
+    facts: "Documents", secrets: "Secrets", *, is_local: bool
+) -> "Callable[[], McpSignIns]":
+    """Return what opens the owner's sign-ins, at their first use."""
+    return cache(partial(_sign_ins, facts, secrets, is_local=is_local))
 
 
 def registry_with_mcp_tools(
     configured: "Settings",
-    link: "McpLink",
+    link: "McpServers",
     facts: "Documents",
+    ours: "tuple[Iterable[Group], StandardSkills, frozenset[str]]",
     *,
-    groups: "Iterable[Group]",
-    skills: "StandardSkills",
-    absent: frozenset[str],
     described: "Iterable[str]" = (),
 ) -> "Registry":
-    """Return the registry of groups of actions and of the trusted tools, which `facts` has."""
+    """Return the registry of `ours` and of the trusted tools, which `facts` has.
+
+    Ours are groups of actions, the standard skills, and names of actions that are absent.
+    """
     from opencrab.actions.mcp import McpRegistry
 
     return McpRegistry(
-        groups,
-        skills,
-        absent,
-        servers=link.servers,
-        client=link.client,
+        *ours,
+        link=link,
         facts=facts,
         prompt_bytes=int(configured.get("mcp.prompt_bytes")),
         described=described,
