@@ -112,6 +112,7 @@ class AwsGround:
             if not self.state.put_back(profile.agent.id):
                 self._outside.home.agents.create(profile)
                 self.state.keep_agent(profile.agent.id)
+        self.state.begin()
 
     def gated(self, home: Home) -> Home:
         """The home, each of whose calls is known to whoever watches the calls of AWS."""

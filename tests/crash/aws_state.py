@@ -67,6 +67,10 @@ class AwsState:
         self._table.fill(self._agents[agent_id])
         return True
 
+    def begin(self) -> None:
+        """What is there now has been there for long: no read knows an earlier state."""
+        self._earlier.clear()
+
     def items(self) -> Iterator[Item]:
         """Every item of the table."""
         yield from list(self._table.items.values())

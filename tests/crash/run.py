@@ -8,6 +8,7 @@ from greenlet import GreenletExit
 
 from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.domain.errors import Conflict, Unavailable
+from opencrab.engine.autonomy.heartbeat import decide_queued_heartbeat
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Runtime
@@ -22,6 +23,7 @@ from tests.crash.world import Cast, Mutation, World
 TURN_WORKERS = 3
 DELIVERY_WORKERS = 2
 DELIVERY_VISIBILITY = 120
+BEAT_VISIBILITY = 120
 ROUNDS = 80
 POINTS = 20_000
 
@@ -76,6 +78,9 @@ class Run:
             Slot(f"worker-{n}", self._turn, lambda: self._waits("turns"))
             for n in range(TURN_WORKERS)
         ]
+        # On one computer they are kept in memory only, and gone with their process.
+        if world.ground.name == "aws":
+            self._slots.append(Slot("beat", self._beat, lambda: self._waits("beats")))
         if any(cast.scenario.wall_failures for cast in world.casts):
             self._slots += [
                 Slot(f"delivery-{n}", self._deliver, lambda: self._waits("deliveries"))
@@ -229,6 +234,14 @@ class Run:
             self._runtime.home.deliveries,
             DELIVERY_VISIBILITY,
             lambda delivery: deliver_session_utterance(self._runtime, delivery),
+        )
+
+    def _beat(self) -> None:
+        """What the sweep queues for its second, such as the end of a lease."""
+        self._work(
+            self._runtime.home.beats,
+            BEAT_VISIBILITY,
+            lambda delivery: decide_queued_heartbeat(self._runtime, delivery),
         )
 
     def _sweep(self) -> None:

@@ -51,6 +51,19 @@ def test_random_schedules_on_aws_lose_and_repeat_nothing(world: World) -> None:
     assert {name: found for name in names if (found := perform(world, name))} == {}
 
 
+def test_what_the_sweep_queued_for_the_end_of_a_lease_is_taken(world: World) -> None:
+    trace: list[str] = []
+    assert perform(world, "random:200661", trace=trace) == []
+    assert any("in beats.receive" in each for each in trace)
+
+
+def test_an_agent_of_an_earlier_run_was_there_before_one_of_this_run_came() -> None:
+    world = World(AwsGround())
+    assert perform(world, "random:200031") == []
+    assert perform(world, "random:200032") == []
+    world.close()
+
+
 @pytest.mark.parametrize("name", QUICKLY_CAUGHT)
 def test_a_seeded_bug_of_an_aws_adapter_is_caught(world: World, name: str) -> None:
     assert hunt(world, mutation_named(name)) is not None

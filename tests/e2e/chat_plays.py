@@ -72,10 +72,10 @@ class ChatStage:
 
     def plain(self, scene: ChatScene) -> list[str]:
         """Play a scene in which nothing happens; answers its points."""
-        before = len(self.house.vendor.log)
-        assert self.play(scene, Trouble()) == []
+        before, none = len(self.house.vendor.log), Trouble()
+        assert self.play(scene, none) == []
         self.requests[scene.name] = len(self.house.vendor.log) - before
-        return list(self.house.trouble.seen)
+        return none.seen
 
     def perform(self, scene: ChatScene, kind: str, at: int) -> list[str]:
         """Play a scene with one trouble; answers what is wrong in the end."""
@@ -122,7 +122,9 @@ class ChatStage:
             house.again()
             house.rest()
         self.marked += DeliveryState.INDETERMINATE in house.states()
-        return list(ChatEnd(house, scene, place, began).wrong())
+        wrong = list(ChatEnd(house, scene, place, began).wrong())
+        house.end_play()
+        return wrong
 
     def _decide(self, owner: str, place: str) -> None:
         """The owner approves, and tries again when nothing seems to happen."""

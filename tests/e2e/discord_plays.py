@@ -72,11 +72,10 @@ class Stage:
 
     def plain(self, scene: Scene) -> list[str]:
         """Play a scene in which nothing happens; answers its points."""
-        before = len(self.house.discord.log)
-        assert self.play(scene, Trouble()) == []
-        seen = list(self.house.trouble.seen)
+        before, none = len(self.house.discord.log), Trouble()
+        assert self.play(scene, none) == []
         self.requests[scene.name] = len(self.house.discord.log) - before
-        return seen
+        return none.seen
 
     def perform(self, scene: Scene, kind: str, at: int) -> list[str]:
         """Play a scene with one trouble; answers what is wrong in the end."""
@@ -119,7 +118,9 @@ class Stage:
             house.again()
             house.rest()
         self.marked += DeliveryState.INDETERMINATE in house.states()
-        return End(house, scene, place, interaction).wrong()
+        wrong = End(house, scene, place, interaction).wrong()
+        house.end_play()
+        return wrong
 
     def _place(self, *, guest: bool) -> Place:
         guild = "1300000000000000009" if guest else GUILD_ID

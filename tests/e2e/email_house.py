@@ -78,16 +78,12 @@ class EmailHouse(ChatHouse):
         return 200
 
     def decide(self) -> int:
-        """The owner approves on the page what this agent asks.
-
-        Where nobody knows whether a question arrived, an earlier play's waits for ever.
-        """
+        """The owner approves on the page what this agent asks."""
         try:
             who = Decider(id="owner", is_owner=True, name="owner")
             facts = self.runtime.home.facts
             for each in approvals.open_or_decided_approvals(facts, decided=False):
-                is_asked = each.agent_id == self.people.agent
-                if is_asked and each.state is ApprovalState.PENDING:
+                if each.state is ApprovalState.PENDING:
                     approvals.decide_approval(self.runtime, each.id, approved=True, who=who)
         except Killed:
             self.begin()

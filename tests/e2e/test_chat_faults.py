@@ -11,6 +11,7 @@ from opencrab.adapters.email.channel import EmailChannel
 from opencrab.adapters.line.channel import LineChannel
 from opencrab.adapters.slack.channel import SlackChannel
 from opencrab.adapters.telegram.channel import TelegramChannel
+from opencrab.engine.approvals.approvals import open_or_decided_approvals
 from tests.contract.homes import HOMES
 from tests.e2e.chat_plays import CHAT_SCENES, ChatScene, ChatStage
 from tests.e2e.email_house import EmailHouse
@@ -53,6 +54,14 @@ def test_nothing_is_lost_and_nothing_is_seen_twice(stage: ChatStage, scene: Chat
 @pytest.mark.parametrize("scene", CHAT_SCENES, ids=lambda scene: scene.name)
 def test_messages_that_come_again_change_nothing(stage: ChatStage, scene: ChatScene) -> None:
     assert stage.perform(scene, "again", 0) == []
+
+
+def test_a_question_that_nobody_decided_is_not_left_to_the_next_play(stage: ChatStage) -> None:
+    (scene,) = (each for each in CHAT_SCENES if each.name == "button")
+    asking = stage.plain(scene).index("outbox.mark") + 1
+    for at in range(asking, asking + 4):
+        assert stage.perform(scene, "kill", at) == []
+    assert open_or_decided_approvals(stage.house.home.facts, decided=False) == ()
 
 
 @pytest.mark.parametrize(

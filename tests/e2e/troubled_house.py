@@ -12,6 +12,8 @@ from typing import Any, cast
 
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.approvals import Decider
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Rules
@@ -89,6 +91,19 @@ class TroubledHouse(House):
     def begin_play(self) -> None:
         """Forget what an earlier play left."""
         self.bell.rings, self.handed, self.marked, self.problems = [], [], {}, []
+
+    def end_play(self) -> None:
+        """The owner rejects what is still asked: else every sweep of later plays looks at it.
+
+        Where nobody knows whether a question arrived, nobody has decided it.
+        """
+        self.trouble = Trouble()
+        who = Decider(id="owner", is_owner=True, name="owner")
+        asked = approvals.open_or_decided_approvals(self.runtime.home.facts, decided=False)
+        for each in asked:
+            approvals.decide_approval(self.runtime, each.id, approved=False, who=who)
+        if asked:
+            self.rest()
 
     def wait(self, seconds: float) -> None:
         """What a client does that must wait for a limit."""

@@ -105,6 +105,9 @@ class FakeMail:
     knows_no_pieces: bool = False
     """Whether a mail comes whole, whatever piece of it was asked for."""
 
+    sends_and_refuses: bool = False
+    """Whether a mail is sent, and refused at the end all the same."""
+
     pieces: list[tuple[int, int]] = field(default_factory=list)
     """The pieces that were asked for: where each begins, and its size."""
 

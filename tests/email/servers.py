@@ -160,6 +160,9 @@ class _Imap(_Handler):
                 self.say(f'{head} ""{after})')
         if self.mail.ends_after(fault):
             raise _Ended
+        if self.mail.sends_and_refuses:
+            self.say(f"{tag} NO [SERVERBUG] not all of it")
+            return False
         return True
 
     def named(self, uid: int) -> list[Kept]:

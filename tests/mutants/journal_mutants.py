@@ -151,6 +151,13 @@ MUTANTS = (
         fault="a worker that slept takes the turn from the one that has its message",
     ),
     Mutant(
+        id="queue-overtaken-claim",
+        module="opencrab.adapters.sqlite.journal",
+        old='if held is not None and not write_sqlite_queue_claim(items, receipt or "", held):',
+        new='if held is not None and write_sqlite_queue_claim(items, receipt or "", held) is None:',
+        fault="a worker takes the turn from the one that claimed its message a moment before",
+    ),
+    Mutant(
         id="outbox-lost-not-found",
         module="opencrab.adapters.sqlite.journal",
         old='due=None if ended else ("outbox", utterance.updated_at),',

@@ -76,6 +76,18 @@ def test_a_mail_whose_connection_ended_goes_on_where_it_was(when: When) -> None:
             assert here.mail.pieces[0] == (0, PIECE_BYTES)
 
 
+def test_what_was_sent_of_a_refused_mail_is_no_part_of_the_next_one() -> None:
+    with talk() as here:
+        here.mail.arrives(b"from a stranger")
+        here.mail.arrives(b"from the owner")
+        here.mail.sends_and_refuses = True
+        with here.mailbox.opened() as opened:
+            with pytest.raises(Conflict, match="SERVERBUG"):
+                opened.fetch(40)
+            here.mail.sends_and_refuses = False
+            assert opened.fetch(41) == FetchedEmail(*_told(here.mail.kept[1]))
+
+
 def _told(kept: Kept) -> tuple[bytes, datetime]:
     return kept.content, kept.arrived
 

@@ -1,11 +1,20 @@
 """A message that a worker took: nothing is written until its turn is claimed or given back."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from opencrab.adapters.sqlite.database import Database
+from opencrab.adapters.sqlite.journal import SqliteJournal
+from opencrab.adapters.sqlite.queue import (
+    TURNS,
+    PendingClaim,
+    PendingClaimRegistry,
+    SqliteQueue,
+)
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.errors import Superseded
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Delivery
 from tests.contract.example import admitted, later
@@ -126,9 +135,11 @@ def test_a_worker_whose_message_came_again_before_its_claim_gets_no_turn(
         assert late is not None
         assert second is not None
         if claims == "before":
-            assert opened.journal.claim("t1", lease_until=later(60), receipt=late.receipt) is None
+            with pytest.raises(Superseded):
+                opened.journal.claim("t1", lease_until=later(60), receipt=late.receipt)
         claimed = opened.journal.claim("t1", lease_until=later(60), receipt=second.receipt)
-        assert opened.journal.claim("t1", lease_until=later(60), receipt=late.receipt) is None
+        with pytest.raises(Superseded):
+            opened.journal.claim("t1", lease_until=later(60), receipt=late.receipt)
         assert claimed is not None
         assert opened.journal.header("t1") == claimed.turn
 
@@ -156,3 +167,49 @@ def test_the_next_process_finds_a_message_as_if_nobody_had_taken_it(tmp_path: Pa
         again = taken(opened)
         assert again is not None
         assert again.count == 1
+
+
+class Overtaken(PendingClaimRegistry):
+    """A registry in which another worker comes between a look at a receipt and what follows it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], None] | None = None
+
+    def get(self, receipt: str | None) -> PendingClaim | None:
+        held, meanwhile, self.meanwhile = super().get(receipt), self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        return held
+
+
+@pytest.mark.parametrize("does", ["claim", "acknowledge", "continue_later"])
+def test_a_message_that_another_worker_claims_meanwhile_stays_in_its_hands(
+    tmp_path: Path, does: str
+) -> None:
+    clock, registry = FakeClock(NOW), Overtaken()
+    with home(tmp_path) as (opened, file):
+        admitted(opened)
+        sent(opened, "a")
+        queue = SqliteQueue(file, TURNS, clock, taken=registry)
+        journal = SqliteJournal(file, clock, registry)
+        late = queue.receive(visibility_seconds=30, wait_seconds=0)
+        assert late is not None
+
+        def overtakes() -> None:
+            clock.advance(31)
+            second = queue.receive(visibility_seconds=30, wait_seconds=0)
+            assert second is not None
+            assert journal.claim("t1", lease_until=later(90), receipt=second.receipt) is not None
+
+        registry.meanwhile = overtakes
+        if does == "claim":
+            with pytest.raises(Superseded):
+                journal.claim("t1", lease_until=later(90), receipt=late.receipt)
+        elif does == "acknowledge":
+            queue.acknowledge(late.receipt)
+        else:
+            assert not queue.continue_later(late.receipt, 0)
+        assert rows(file) == [(journal.header("t1").receipt, 2)]
+        assert journal.header("t1").receipt != late.receipt
+        assert queue.receive(visibility_seconds=30, wait_seconds=0) is None

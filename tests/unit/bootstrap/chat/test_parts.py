@@ -172,11 +172,13 @@ def test_email_has_people_by_verified_address_and_agents_by_ours() -> None:
     [
         ("ADDRESS", ""),
         ("ADDRESS", "crab"),
+        ("ADDRESS", "crab..y@docomo.ne.jp"),
         ("OWNER_ADDRESSES", "me"),
         ("USER_ADDRESSES", "a@b.c,x@"),
         ("ALIASES", "a@b.c"),
         ("ALIASES", "a@b.c=x,A@b.c=y"),
         ("ALIASES", "a@b.c= "),
+        ("ALIASES", ".a@au.com=x"),
     ],
 )
 def test_a_malformed_setting_of_email_is_named(name: str, value: str) -> None:

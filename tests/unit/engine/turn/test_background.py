@@ -1,13 +1,18 @@
 """Background turns: what no registered job takes is kept for the operator, never dropped."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from opencrab.domain.turn.turn import DELIVERIES_WITHOUT_PROGRESS
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.turn.turn import DELIVERIES_WITHOUT_PROGRESS, Turn
+from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.run import Pace
+from opencrab.engine.turn.work import QuestionJob
 from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.scheduling import Killed
 from tests.e2e.house import House
@@ -75,4 +80,39 @@ def test_a_summary_that_kills_its_workers_is_given_up(
     ask(made)
     assert deaths(made) == died
     assert not summaries(made)
+    made.close()
+
+
+def test_a_worker_whose_message_came_again_lets_nothing_follow_a_turn_that_runs(
+    tmp_path: Path,
+) -> None:
+    class Following:
+        def open_turn(self, runtime: Runtime, message: Mapping[str, str]) -> bool:
+            raise AssertionError
+
+        def handles_turn(self, turn: Turn) -> bool:
+            return True
+
+        def prepare(
+            self, runtime: Runtime, turn: Turn, profile: Profile
+        ) -> tuple[Turn, Session, QuestionJob]:
+            raise AssertionError
+
+        def after_end(self, runtime: Runtime, turn: Turn) -> None:
+            raise AssertionError(turn.status)
+
+    made, _ = house(tmp_path)
+    grow(made, EVERY)
+    ask(made)
+    carried(made, jobs=True)
+    late = made.home.compactions.receive(visibility_seconds=60, wait_seconds=0)
+    made.clock.advance(61)
+    second = made.home.compactions.receive(visibility_seconds=60, wait_seconds=0)
+    assert late is not None
+    assert second is not None
+    assert late.body == second.body
+    runtime = dataclasses.replace(made.runtime, jobs=(Following(),))
+    assert run_background_turn(runtime, late, Pace()) is MessageOutcome.FINISHED
+    assert run_background_turn(made.runtime, second, Pace()) is MessageOutcome.FINISHED
+    assert len(summaries(made)) == 1
     made.close()

@@ -230,6 +230,8 @@ class OpenMailbox:
         """Return a piece of a mail, which is empty behind its end; None if the mail is gone."""
         try:
             with self._limit.within(self._total):
+                # imaplib keeps what came before a refusal, and would give it as this mail's.
+                self._imap.response("FETCH")
                 wanted = f"(INTERNALDATE BODY.PEEK[]<{start}.{size}>)"
                 told = self._checked(self._imap.uid("FETCH", str(uid), wanted))
         except imaplib.IMAP4.abort:

@@ -140,14 +140,14 @@ class SqliteJournal:
         # A worker that slept until its message came again has no part in the turn: the one that has
         # the message would end it, and the session's next turn would begin beside this one.
         if held is None and self._taken.is_void(receipt):
-            return None
+            raise Superseded(f"turn {turn_id!r} is owned by another worker")
         # Nothing was done yet: without this claim the turn is queued, as it was (ADR 0039).
         with self._database.write_transaction(relaxed=True) as items:
             turn = turn_of_sqlite_row(turn_id, items.get(f"TURN#{turn_id}", "H"))
             if turn.status.is_end or turn.status is TurnStatus.WAITING:
                 return None
             if held is not None and not write_sqlite_queue_claim(items, receipt or "", held):
-                return None
+                raise Superseded(f"turn {turn_id!r} is owned by another worker")
             # A claim begins a new epoch, and whoever had the turn before fails at its next change:
             # a lease that has lapsed does not prove that its worker is dead (ADR 0004).
             turn = turn.with_claim(lease_until=lease_until, receipt=receipt)

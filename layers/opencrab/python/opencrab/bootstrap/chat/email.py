@@ -5,7 +5,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from opencrab.domain.chat.people import ChatPeople
-from opencrab.domain.email.address import email_person_id, normalize_email_address
+from opencrab.domain.email.address import (
+    email_person_id,
+    normalize_email_address,
+    quote_email_address,
+)
 from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
@@ -83,10 +87,19 @@ def email_channel_from_settings(
 
 def _address(configured: "Settings") -> str:
     name = f"{_SETTING}.address"
-    found = normalize_email_address(str(configured.get(name)))
+    found = _own_address(str(configured.get(name)))
     if found is None:
         raise _fault(name, "the agent's e-mail address")
     return found
+
+
+def _own_address(text: str) -> str | None:
+    """Return one of our addresses; None for one with odd dots, which few write to as they should.
+
+    Mails to it would not be known as ours, and not every server would take those from it.
+    """
+    found = normalize_email_address(text)
+    return found if found is not None and quote_email_address(found) == found else None
 
 
 def _user(configured: "Settings") -> str:
@@ -99,7 +112,7 @@ def _aliases(configured: "Settings") -> Mapping[str, str]:
     for each in configured.get(name) or ():
         local, at, rest = str(each).partition("@")
         domain, is_named, agent = rest.partition("=")
-        address = normalize_email_address(f"{local}{at}{domain}")
+        address = _own_address(f"{local}{at}{domain}")
         if address is None or not is_named or not agent.strip() or address in found:
             raise _fault(name, "a list of ADDRESS=AGENT, each address once")
         found[address] = agent.strip()

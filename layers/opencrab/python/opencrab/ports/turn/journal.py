@@ -231,7 +231,10 @@ class Journal(SessionHistory, Protocol):
     def claim(
         self, turn_id: str, *, lease_until: datetime, receipt: str | None
     ) -> RecordedTurn | None:
-        """Claim a queued or running turn with a new epoch; None if it has ended or waits."""
+        """Claim a queued or running turn with a new epoch; None if it has ended or waits.
+
+        Raises Superseded if the journal knows that the message of this receipt came again.
+        """
 
     def commit(self, change: TurnChange) -> Turn:
         """Apply one change and return the stored header.
