@@ -54,7 +54,7 @@ def report_period(scene: NightlyContext, stretch: ReviewPeriod) -> PeriodSummary
     """Return the summary of a period; a week is computed again from its turns' signals."""
     runtime, agent_id = scene.runtime, scene.agent.id
     if stretch.span is not ReviewSpan.WEEKLY:
-        evidence = scene.aggregated.open.get(stretch.last, Evidence())
+        evidence = scene.known.open.get(stretch.last, Evidence())
     else:
         days = learning_days(runtime.home, agent_id, stretch.first, stretch.last, {})
         evidence = sum((each.evidence for each in days.values()), Evidence())
