@@ -360,7 +360,6 @@ def _price(ground: SelectionInput, key: str, price: Price, tokens: Usage | None)
 
 
 def _model_evidence(ground: SelectionInput, name: str, model: str) -> ModelEvidence:
-    """Return the evidence of a model for a subject."""
     return ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
 
 

@@ -92,7 +92,6 @@ def write_report(
 def _learning_report(
     scene: NightlyContext, looked: ReviewResult, during: PeriodSummary, say: ReportPhrases
 ) -> str:
-    """Return the report as Markdown."""
     span, _, name = looked.period.partition("-")
     title = "title_daily" if span == ReviewSpan.DAILY else "title_weekly"
     parts = {
@@ -221,7 +220,6 @@ def _change(made: Adjustment, say: ReportPhrases) -> str:
 
 
 def _standing(made: Adjustment, told: Mapping[str, Any], say: ReportPhrases) -> str:
-    """Describe the state of a subject before or after a change."""
     word = told.get("remark", told.get("status"))
     if "weights" in told:
         listed = sorted(told["weights"].items(), key=lambda item: (-item[1], item[0]))
