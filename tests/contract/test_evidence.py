@@ -1,6 +1,6 @@
 """Evidence is read at once: a closed day counts once, and days since are told one by one."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.identifier import new_ulid
@@ -11,7 +11,8 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.learning import StoredEvidence, load_current_learning_data, load_learning_data
+from opencrab.ports.learning import load_current_learning_data
+from tests.saved_evidence import saved_evidence
 
 CLOSED, OPEN = "2026-11-20", "2026-11-21"
 
@@ -20,8 +21,14 @@ def turns(count: int) -> Evidence:
     return Evidence(turns=count, judged=count)
 
 
+def told(home: Home) -> tuple[Evidence, dict[date, Evidence], str]:
+    """All evidence, that of the open days, and the last day that is in it."""
+    known = load_current_learning_data(home.facts, "mika", NOW)
+    return known.evidence, known.open, known.as_of
+
+
 def test_of_whom_nothing_is_known_nothing_is_told(home: Home) -> None:
-    assert load_learning_data(home.facts, "mika") == StoredEvidence(Evidence(), {}, "")
+    assert told(home) == (Evidence(), {}, "")
 
 
 def test_a_closed_day_counts_once(home: Home) -> None:
@@ -29,18 +36,16 @@ def test_a_closed_day_counts_once(home: Home) -> None:
         *(new_fact("mika", EVIDENCE, day, turns(2)) for day in (CLOSED, OPEN)),
         new_fact("hana", EVIDENCE, OPEN, turns(90)),
     )
-    assert load_learning_data(home.facts, "mika").evidence == turns(4)
+    assert told(home)[0] == turns(4)
     closed = ClosedEvidence(closed_to=CLOSED, evidence=turns(5))
     home.facts.commit(new_fact("mika", EVIDENCE, STANDING, closed))
-    assert load_learning_data(home.facts, "mika") == StoredEvidence(
-        turns(7), {OPEN: turns(2)}, OPEN
-    )
+    assert told(home) == (turns(7), {date.fromisoformat(OPEN): turns(2)}, OPEN)
 
 
 def test_what_is_closed_is_known_to_its_last_day(home: Home) -> None:
     closed = ClosedEvidence(closed_to=CLOSED, evidence=turns(5))
     home.facts.commit(new_fact("mika", EVIDENCE, STANDING, closed))
-    assert load_learning_data(home.facts, "mika") == StoredEvidence(turns(5), {}, CLOSED)
+    assert told(home) == (turns(5), {}, CLOSED)
 
 
 NOW = datetime(2026, 11, 22, 15, tzinfo=UTC)
@@ -81,12 +86,14 @@ def test_what_is_said_now_of_a_turn_of_today_is_known_now(home: Home) -> None:
     # Of yesterday's turn somebody says so today.
     home.facts.commit(opinion("t1", early, Outcome.FAILURE))
     found = load_current_learning_data(home.facts, "mika", NOW)
-    assert (found.as_of, sorted(found.open)) == ("2026-11-22", [OPEN, "2026-11-22"])
+    assert found.as_of == "2026-11-22"
+    assert sorted(found.open) == [date.fromisoformat(OPEN), NOW.date()]
     assert (found.evidence.turns, found.evidence.judged) == (2, 2)
     known = found.evidence.models[f"conversation/chat/{MODEL}"].quality
     assert (known.n, known.mean) == (2, 0.5)
     # Nothing was stored: the nightly review does that.
-    assert load_learning_data(home.facts, "mika").as_of == OPEN
+    assert [fact.id for fact in home.facts.page("mika", EVIDENCE)] == [OPEN]
+    assert saved_evidence(home.facts, "mika") == turns(1)
 
 
 def test_closed_days_are_not_counted_again(home: Home) -> None:

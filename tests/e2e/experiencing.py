@@ -15,13 +15,13 @@ from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.turn.admission import admit_turns_of_message
-from opencrab.ports.learning import load_learning_data
 from opencrab.ports.memory.search import SearchQuery
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.e2e.forgotten import Life
 from tests.e2e.house import House
 from tests.e2e.nights import lived as turns
+from tests.saved_evidence import saved_evidence
 
 DAY = 86_400.0
 WORDS: dict[str, tuple[str, str, str]] = {
@@ -124,7 +124,4 @@ def useless(house: House, **changes: Any) -> tuple[str, Adjustment]:
 
 def qualities(house: House) -> list[MomentSums]:
     """What the turns of each model were worth."""
-    return [
-        each.quality
-        for each in load_learning_data(house.home.facts, "crab").evidence.models.values()
-    ]
+    return [each.quality for each in saved_evidence(house.home.facts, "crab").models.values()]

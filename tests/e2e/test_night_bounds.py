@@ -16,7 +16,6 @@ from opencrab.engine.learning import changes
 from opencrab.engine.learning.nightly.run import review_agent_now, run_nightly_review
 from opencrab.engine.learning.nightly.schedule import NightMessage, send_nightly_learning_reviews
 from opencrab.engine.turn.run import Pace
-from opencrab.ports.learning import load_learning_data
 from tests.e2e.house import House
 from tests.e2e.nights import (
     APPLY,
@@ -30,6 +29,7 @@ from tests.e2e.nights import (
     mind,
     skill,
 )
+from tests.saved_evidence import saved_evidence
 
 DAY = 86_400
 
@@ -85,7 +85,7 @@ def test_what_was_known_before_a_long_break_is_added_up(home: House) -> None:
     for number in range(5):
         lived(home, 1, good=True)
         _slept(home)
-        assert load_learning_data(home.home.facts, "crab").evidence.turns == 31 + number
+        assert saved_evidence(home.home.facts, "crab").turns == 31 + number
     assert "2026-01-05" not in [fact.id for fact in home.home.facts.page("crab", EVIDENCE)]
 
 
@@ -108,7 +108,7 @@ def test_a_clock_that_was_ahead_ends_no_learning(
     for number in range(6):
         lived(home, 10, good=True)
         _slept(home)
-        assert load_learning_data(home.home.facts, "crab").evidence.turns == 12 + 10 * (number + 1)
+        assert saved_evidence(home.home.facts, "crab").turns == 12 + 10 * (number + 1)
     assert "which is in the future" in caplog.text
     assert "; using 2026-01-0" in caplog.text
 

@@ -23,12 +23,12 @@ from opencrab.engine.insight import measures
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.learning.signals import LOOKING_INWARD
-from opencrab.ports.learning import load_learning_data
 from tests.crash.outside import Reply
 from tests.e2e.forgotten import ENGLISH, HANAKO, SAID, Life, saving
 from tests.e2e.house import House
 from tests.e2e.nights import APPLY, learner, lived, mind, served, told
 from tests.e2e.thinking import HELLO, crab, done
+from tests.saved_evidence import saved_evidence
 
 DAY = 86_400.0
 WISH = ErasureRequest(scope=ErasureScope.PERSON, id=HANAKO)
@@ -40,7 +40,7 @@ def evidence(house: House) -> Evidence:
     """What is known of the agent after one more night."""
     house.clock.advance(DAY)
     review_agent_now(house.runtime, "crab", "daily")
-    return load_learning_data(house.home.facts, "crab").evidence
+    return saved_evidence(house.home.facts, "crab")
 
 
 def signals(house: House) -> list[TurnSignals]:
@@ -194,10 +194,10 @@ def test_ids_of_a_forgotten_memory_go_from_signals_evidence_and_reports(
     assert len(kept) > 1
     assert hers not in told(house, period.partition("-")[2])
     assert all(each in stored(house, kind) for each in (hers, his) for kind in (SIGNALS, EVIDENCE))
-    before = load_learning_data(house.home.facts, "crab").evidence
+    before = saved_evidence(house.home.facts, "crab")
     assert erase_data(house.runtime, "crab", WISH).done
     assert hers not in stored(house, SIGNALS, EVIDENCE)
-    after = load_learning_data(house.home.facts, "crab").evidence
+    after = saved_evidence(house.home.facts, "crab")
     assert after == before.without({hers})
     assert after.recalled[his].found > 1
     assert hers not in evidence(house).recalled

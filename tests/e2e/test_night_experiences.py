@@ -25,7 +25,6 @@ from opencrab.engine.learning.proposals import (
     find_followed_learning_proposal,
     follow_learning_proposal,
 )
-from opencrab.ports.learning import load_learning_data
 from tests.crash.outside import Reply
 from tests.e2e.experiencing import (
     DAY,
@@ -47,6 +46,7 @@ from tests.e2e.experiencing import (
 from tests.e2e.forgotten import HANAKO, Life, occurrences
 from tests.e2e.house import House
 from tests.e2e.nights import breaking, learner, mind, told
+from tests.saved_evidence import saved_evidence
 
 APPLIED, PROPOSED = AdjustmentState.APPLIED, AdjustmentState.PROPOSED
 
@@ -110,7 +110,7 @@ def test_one_whose_words_came_back_in_an_answer_stays(
     for answer in ("…", "…", lesson, "…"):
         asks(home, asked, answer)
     assert night(home) == ()
-    evidence = load_learning_data(home.home.facts, "crab").evidence
+    evidence = saved_evidence(home.home.facts, "crab")
     (counted,) = evidence.experiences_recalled.items()
     assert (counted[0], counted[1].found, counted[1].useful) == (name, 4, 1)
     assert evidence.memories_recalled == {}

@@ -24,7 +24,6 @@ from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning import experiments, feedback, undo
 from opencrab.engine.learning.changes import LearningChange
 from opencrab.engine.learning.nightly.run import review_agent_now
-from opencrab.ports.learning import load_learning_data
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import (
@@ -41,6 +40,7 @@ from tests.e2e.nights import (
     sleep,
     told,
 )
+from tests.saved_evidence import saved_evidence
 
 
 def test_a_skill_that_helps_is_promoted_and_one_that_harms_retired_once(house: House) -> None:
@@ -259,18 +259,17 @@ def test_days_are_closed_once_and_what_is_said_late_of_open_ones_counts(home: Ho
     assert [fact.id for fact in facts] == ["2026-01-08", "2026-01-09", "2026-01-10", STANDING]
     standing = facts[-1].read(ClosedEvidence)
     assert (standing.closed_to, standing.evidence.turns) == ("2026-01-07", 62)
-    before = load_learning_data(home.home.facts, "crab")
-    assert (before.evidence.turns, before.as_of) == (65, "2026-01-10")
-    assert before.evidence.judged == 64
+    before = saved_evidence(home.home.facts, "crab")
+    assert (before.turns, before.judged) == (65, 64)
     # A day later somebody says what that one turn was worth, once more, and at last otherwise.
     for number, outcome in enumerate((Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE)):
         remark(home, f"late-{at:%d%H%M%S}-0", outcome, number, at)
     lived(home, 1, good=True)
     home.clock.advance(86_400)
     review_agent_now(home.runtime, "crab", "daily")
-    after = load_learning_data(home.home.facts, "crab")
-    assert (after.evidence.turns, after.evidence.judged) == (66, 66)
-    assert after.evidence.models[f"{CHAT}/fake:dear"].quality.total == 30 + 4 + 1
+    after = saved_evidence(home.home.facts, "crab")
+    assert (after.turns, after.judged) == (66, 66)
+    assert after.models[f"{CHAT}/fake:dear"].quality.total == 30 + 4 + 1
 
 
 @pytest.mark.parametrize(("days", "crashes_met", "changes"), [(30, 6, 3), (0, 6, 2)])

@@ -23,7 +23,6 @@ from opencrab.engine.learning.nightly.schedule import (
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.run import Pace
-from opencrab.ports.learning import load_learning_data
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
@@ -43,6 +42,7 @@ from tests.e2e.nights import (
     sleep,
     told,
 )
+from tests.saved_evidence import saved_evidence
 
 FIRST = "review-2026-01-05-1"
 
@@ -77,7 +77,7 @@ def test_enough_sessions_in_a_day_lead_to_one_review_and_a_decision_on_that_day(
     # The night keeps what the day told, tells of what the review did, and does nothing again.
     sleep(home, hours=0)
     sleep(home, hours=26)
-    assert load_learning_data(home.home.facts, "crab").evidence.turns == 41
+    assert saved_evidence(home.home.facts, "crab").turns == 41
     assert _changes(home) == [made]
     change = "skill `harbours`: on trial → active (applied). Reason: it helps; +"
     assert change in told(home, "2026-01-05")

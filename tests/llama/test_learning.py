@@ -33,12 +33,12 @@ from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.run import Pace, run_turn
-from opencrab.ports.learning import load_learning_data
 from opencrab.ports.turn.queue import MessageOutcome
 from tests.crash.outside import Bell, registry
 from tests.crash.scenarios import message
 from tests.llama.asking import ANTHROPIC, MODEL, OPENAI, Parting
 from tests.llama.server import LlamaServer
+from tests.saved_evidence import saved_evidence
 
 pytest_plugins = ["tests.llama.fixture"]
 
@@ -186,7 +186,7 @@ def test_the_weekly_report_tells_what_the_ledger_says(week: Week, sunday: Review
     for row in (*smart, *fast):
         turns[f"{row.purpose}/{row.task_type}/{row.provider}:{row.model}"].add(row.turn_id)
     assert len(turns[f"conversation/conversation/{SMART}"]) == DAYS * TURNS
-    for key, told in load_learning_data(week.runtime.home.facts, "crab").evidence.models.items():
+    for key, told in saved_evidence(week.runtime.home.facts, "crab").models.items():
         quality = estimate_mean(told.quality)
         assert quality is not None
         assert quality.n == len(turns[key])

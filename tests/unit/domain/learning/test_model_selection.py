@@ -1,14 +1,16 @@
 """What models are mixed from: only those that may be chosen, at the price of a whole turn."""
 
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.learning.aggregate import AggregatedEvidence
 from opencrab.domain.learning.bandit import BanditMix
 from opencrab.domain.learning.change import Adjustment, AdjustmentState, describe_mix
-from opencrab.domain.learning.evidence import Evidence
+from opencrab.domain.learning.evidence import ClosedEvidence, Evidence
 from opencrab.domain.learning.model_selection import (
     CandidateModel,
     ExpectedGain,
@@ -26,6 +28,8 @@ from opencrab.domain.learning.model_selection import (
     mix_of_bandit,
     open_bandit_choices,
 )
+from opencrab.domain.learning.reward_model import RewardSums
+from opencrab.domain.learning.reward_rows import reward_sums_of_evidence
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
@@ -45,16 +49,38 @@ MIXED = BanditMix(
 )
 
 
+@dataclass(frozen=True)
+class Told(AggregatedEvidence):
+    """Evidence of all days that is not the sum of that of the open ones."""
+
+    whole: Evidence = field(default_factory=Evidence)
+
+    @property
+    def evidence(self) -> Evidence:
+        return self.whole
+
+    @property
+    def reward_sums(self) -> RewardSums:
+        return reward_sums_of_evidence(self.whole)
+
+
+def told(whole: Evidence | None = None, days: int = 2) -> Told:
+    """Gpt had 10 turns on each of the days, and 300 in all."""
+    whole = whole or evidence(gpt=of(300, 0.8, cost=4_000, latency=900))
+    other = Evidence(models={"embedding/routine/x:y": of(10, 0.5)})
+    found = {ago(24 * day).date(): evidence(gpt=of(10, 0.8)) for day in range(days)}
+    if found:
+        found[NOW.date()] += other
+    return Told(NOW.date(), ClosedEvidence(), found, whole=whole)
+
+
 def ground(**changes: Any) -> SelectionInput:
     """Gpt had 20 turns in two days, of two calls each; 10 turns were for pictures of text."""
-    days = (evidence(gpt=of(10, 0.8)), evidence(gpt=of(10, 0.8)))
-    other = Evidence(models={"embedding/routine/x:y": of(10, 0.5)})
     fields: dict[str, Any] = {
         "agent": Agent(id="mika", name="Mika", created_at=NOW, updated_at=NOW),
         "mind": AgentState(),
         "routing": ROUTING,
-        "evidence": evidence(gpt=of(300, 0.8, cost=4_000, latency=900)),
-        "days": (days[0] + other, days[1]),
+        "known": told(),
         "tallies": (
             *calls(GPT, 20, at=ago(24)),
             *calls(GPT, 20),
@@ -83,13 +109,13 @@ def test_the_arms_are_the_models_that_may_be_chosen_each_at_the_price_of_a_turn(
 
 def test_where_no_call_tells_nobody_knows_what_a_turn_costs() -> None:
     assert [arm.price for arm in learnable_choices(ground(tallies=()))[TASK].arms] == [None, None]
-    assert learnable_choices(ground(days=())) == {}
+    assert learnable_choices(ground(known=told(days=0))) == {}
     assert learnable_choices(ground(choices={}))[TASK].arms == ()
 
 
 def test_what_is_known_of_a_model_elsewhere_is_believed_here_too() -> None:
     good, bad = (
-        ground(evidence=Evidence(models={f"thinking/design/{GPT}": of(200, share)}))
+        ground(known=told(Evidence(models={f"thinking/design/{GPT}": of(200, share)})))
         for share in (0.9, 0.2)
     )
     beliefs = [
@@ -107,9 +133,9 @@ def test_other_work_is_paid_for_first() -> None:
 
 def test_a_mix_costs_no_more_than_other_work_leaves() -> None:
     known = evidence(gpt=of(300, 0.9, cost=1_000), mini=of(300, 0.5, cost=10))
-    rich = ground(evidence=known, day_micro_usd=20_000)
+    rich = ground(known=told(known), day_micro_usd=20_000)
     aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, min_quality=0.0, explore=0.1)
-    poor = rich.replaced(tallies=(*rich.tallies, *calls(MINI, 30, purpose=Use.CREATIVE)))
+    poor = replace(rich, tallies=(*rich.tallies, *calls(MINI, 30, purpose=Use.CREATIVE)))
     asked = [learn_model_choices(each, aim, NOW, seed="x") for each in (rich, poor)]
     assert asked[0].found.get(TASK) is None
     assert asked[1].found[TASK].weights["fast"] > 0.4
@@ -137,7 +163,7 @@ def test_a_gain_is_told_against_the_present_model_and_unknown_where_nothing_is_k
     assert 0.79 < now.belief.mean < 0.8
     assert found.latency_ms == -600.0
     assert describe_mix(mix_of_bandit(TASK, MIXED)) == {"weights": {"fast": 1.0}}
-    blank = expected_mix_gain(ground(evidence=Evidence()), TASK, MIXED)
+    blank = expected_mix_gain(ground(known=told(Evidence())), TASK, MIXED)
     assert (blank.quality, blank.cost_micro_usd, blank.latency_ms) == (None, None, None)
     assert learned_savings([found, blank]) == pytest.approx(-2_000.0)
     assert learned_quality_gain([found, blank]) == pytest.approx(found.quality)
@@ -160,13 +186,13 @@ def test_a_saving_is_told_at_the_prices_of_today_not_at_what_turns_once_cost() -
 
 def test_what_follows_is_told_for_each_kind_of_work_but_what_is_left_out() -> None:
     known = evidence(gpt=of(300, 0.8, cost=4_000), mini=of(300, 0.9, cost=500))
-    rich = ground(evidence=known, day_micro_usd=10**9)
+    rich = ground(known=told(known), day_micro_usd=10**9)
     aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY)
     follows = learn_model_choices(rich, aim, NOW, seed="x")
     assert {name: each.weights for name, each in follows.found.items()} == {TASK: {"fast": 1.0}}
     skipped = learn_model_choices(rich, aim, NOW, seed="x", only=())
     assert (skipped.found, skipped.still) == ({}, {})
-    pinned = rich.replaced(mind=AgentState(pinned=(f"models:{TASK}",)))
+    pinned = replace(rich, mind=AgentState(pinned=(f"models:{TASK}",)))
     assert learn_model_choices(pinned, aim, NOW, seed="x").still == {TASK: "pinned"}
 
 
@@ -193,7 +219,7 @@ def test_a_change_ends_proposals_and_what_it_takes_the_place_of() -> None:
 
     states = AdjustmentState
     earlier = tuple(made(state.value, state) for state in states)
-    known = ground(earlier=earlier)
+    known = ground(recent=earlier)
     applied, proposed = made("x", states.APPLIED), made("x", states.PROPOSED)
     assert {each.state for each in adjustments_ended_by(known, applied)} == {
         states.APPLIED,
@@ -203,7 +229,7 @@ def test_a_change_ends_proposals_and_what_it_takes_the_place_of() -> None:
 
 
 def test_a_turn_is_expected_to_cost_what_it_did_of_late_and_what_todays_prices_say() -> None:
-    known = ground(evidence=evidence(gpt=of(300, 0.8, cost=90), mini=of(300, 0.8, cost=90)))
+    known = ground(known=told(evidence(gpt=of(300, 0.8, cost=90), mini=of(300, 0.8, cost=90))))
     late, priced = (arm.price or 0.0 for arm in learnable_choices(known)[TASK].arms)
     cost = known.days[0].models[f"{TASK}/{GPT}"].cost.mean or 0.0
     assert priced == 400
@@ -215,7 +241,7 @@ def test_a_model_that_is_known_to_be_bad_does_not_keep_a_small_share_for_trying(
     held = Mix(
         purpose=Use.CONVERSATION, task_type="conversation", weights={"smart": 0.9, "fast": 0.1}
     )
-    rich = ground(evidence=known, mind=AgentState(mixes=(held,)), day_micro_usd=10**9)
+    rich = ground(known=told(known), mind=AgentState(mixes=(held,)), day_micro_usd=10**9)
     follows = learn_model_choices(
         rich, Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, explore=0.1), NOW, seed="x"
     )

@@ -1,16 +1,14 @@
 """Evidence for readers: the sum of closed days, each open day, and what is known of it now."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 
 from opencrab.domain.identifier import new_ulid
-from opencrab.domain.learning.aggregate import compute_learning_days
+from opencrab.domain.learning.aggregate import AggregatedEvidence, compute_learning_days
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.domain.learning.review_period import MADE_UP_DAYS, review_day_midnight
 from opencrab.domain.learning.reward import TurnOpinion, turn_feedback_opinions
-from opencrab.domain.learning.reward_model import NO_REWARDS, RewardSums
 from opencrab.domain.learning.reward_rows import CLOSED_REWARDS, ClosedRewards, KnownRewards
 from opencrab.domain.learning.signals import SIGNALS, TurnSignals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
@@ -24,32 +22,12 @@ _DAYS = 200
 _NO_TEXTS: Mapping[str, datetime] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class StoredEvidence:
-    """All evidence of an agent; `open` is the evidence of days that are not closed, by day.
-
-    `as_of` is the last day that is in it, "" before the first. `worths` are the sums of the worth
-    model over all days; only `load_current_learning_data` computes them.
-    """
-
-    evidence: Evidence
-    open: dict[str, Evidence]
-    as_of: str
-    worths: RewardSums = NO_REWARDS
-
-
-def load_learning_data(facts: Documents, agent_id: str) -> StoredEvidence:
-    """Load an agent's evidence of closed and open days in one read."""
-    standing, days, as_of = _load_stored(facts, agent_id)
-    return StoredEvidence(evidence=sum(days.values(), standing.evidence), open=days, as_of=as_of)
-
-
 def load_current_learning_data(
     facts: Documents,
     agent_id: str,
     now: datetime,
     worded: Mapping[str, datetime] = _NO_TEXTS,
-) -> StoredEvidence:
+) -> AggregatedEvidence:
     """Load an agent's evidence with what was said of its turns up to now, also of today's.
 
     Days of the last week that are not closed are computed from their turns, as the nightly review
@@ -57,7 +35,13 @@ def load_current_learning_data(
     skill got its current text: measurements of another text are dropped. The grades that an agent
     gave its own answers are those of the last review, as they need every single call.
     """
-    standing, stored, as_of = _load_stored(facts, agent_id)
+    stored = {fact.id: fact for fact in facts.page(agent_id, EVIDENCE, limit=_DAYS)}
+    standing = stored.pop(STANDING).read(ClosedEvidence) if STANDING in stored else ClosedEvidence()
+    days = {
+        date.fromisoformat(day): fact.read(Evidence)
+        for day, fact in stored.items()
+        if day > standing.closed_to
+    }
     today = now.astimezone(UTC).date()
     first = today - timedelta(days=MADE_UP_DAYS)
     if standing.closed_to:
@@ -65,33 +49,16 @@ def load_current_learning_data(
     since = review_day_midnight(first)
     signals = read_turn_signals(facts, agent_id, since)
     said = read_turn_opinions(facts, agent_id, since) if signals else ()
-    days = dict(stored)
     found = compute_learning_days(signals, said, {}, ended=today, worded=worded)
-    for ended, of_day in found.items():
-        day = ended.isoformat()
-        known = {"grades": stored[day].grades} if day in stored else {}
+    for day, of_day in found.items():
+        known = {"grades": days[day].grades} if day in days else {}
         days[day] = of_day.evidence.replaced(**known)
     closed = facts.get(agent_id, CLOSED_REWARDS, CLOSED_REWARDS) if standing.closed_to else None
     worths = KnownRewards(
         closed.read(ClosedRewards).with_texts(worded) if closed else None,
         {day: each.worths for day, each in found.items()},
     )
-    by_date = {date.fromisoformat(day): each for day, each in days.items()}
-    return StoredEvidence(
-        evidence=sum(days.values(), standing.evidence),
-        open=days,
-        as_of=max((*days, as_of)),
-        worths=worths.total(standing, by_date, max((today, *by_date))),
-    )
-
-
-def _load_stored(
-    facts: Documents, agent_id: str
-) -> tuple[ClosedEvidence, dict[str, Evidence], str]:
-    stored = {fact.id: fact for fact in facts.page(agent_id, EVIDENCE, limit=_DAYS)}
-    standing = stored.pop(STANDING).read(ClosedEvidence) if STANDING in stored else ClosedEvidence()
-    days = {day: fact.read(Evidence) for day, fact in stored.items() if day > standing.closed_to}
-    return standing, days, max((*stored, standing.closed_to))
+    return AggregatedEvidence(today, standing, days, worths=worths)
 
 
 def read_turn_signals(facts: Documents, agent_id: str, since: datetime) -> tuple[TurnSignals, ...]:

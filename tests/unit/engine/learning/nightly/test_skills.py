@@ -50,9 +50,7 @@ def findings(*skills: AcquiredSkill, turns: int = 0, candidates: int = 2) -> Evi
         agent=Agent(id="mika", name="Mika", created_at=NOW, updated_at=NOW),
         mind=mind,
         skills=skills,
-        aggregated=split_open_and_closed_evidence(
-            day, ClosedEvidence(), {day: Evidence(skills=known)}
-        ),
+        known=split_open_and_closed_evidence(day, ClosedEvidence(), {day: Evidence(skills=known)}),
         tallies=(),
         recent=(),
         at=NOW,

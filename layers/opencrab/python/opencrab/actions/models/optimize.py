@@ -144,10 +144,10 @@ def _ground(aim: Aim, mind: AgentState, context: ActionContext) -> SelectionInpu
         agent=agent,
         mind=mind,
         routing=reach.models.routing,
-        evidence=have.evidence,
-        worths=have.worths,
-        days=tuple(have.open.values()),
-        tallies=reach.tallies.between(agent.id, min(have.open), max(have.open))
+        known=have,
+        tallies=reach.tallies.between(
+            agent.id, min(have.open).isoformat(), max(have.open).isoformat()
+        )
         if have.open
         else (),
         choices={
@@ -155,7 +155,7 @@ def _ground(aim: Aim, mind: AgentState, context: ActionContext) -> SelectionInpu
             for alias, info in selectable_models(context).items()
             if info.price is not None
         },
-        earlier=tuple(fact.read(Adjustment) for fact in page),
+        recent=tuple(fact.read(Adjustment) for fact in page),
         day_micro_usd=day_budget_of_bandit(agent, limit, aim.day_micro_usd),
     )
 
@@ -207,7 +207,7 @@ def _make(
 
 def _open_proposal_id(ground: SelectionInput, change: Adjustment) -> str:
     """Return the id of an open proposal with the same traffic split, or "" if there is none."""
-    for each in mix_adjustments(ground.earlier, change.subject):
+    for each in mix_adjustments(ground.recent, change.subject):
         is_open = each.state is AdjustmentState.PROPOSED and each.at > change.at - _FRESH
         if is_open and each.before == change.before and are_mixes_alike(each.after, change.after):
             return each.id

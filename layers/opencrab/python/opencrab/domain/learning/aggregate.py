@@ -2,13 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import cached_property
 from typing import NamedTuple
 
+from opencrab.domain.document import Document
 from opencrab.domain.learning.evidence import (
     ALL,
     BINS,
+    ClosedEvidence,
     Evidence,
     GradedTurns,
     MemoryHits,
@@ -19,7 +22,7 @@ from opencrab.domain.learning.evidence import (
 from opencrab.domain.learning.evidence_retention import RECALLED_A_DAY, trim_evidence
 from opencrab.domain.learning.reward import JudgedTurn, TurnOpinion, judge_turn
 from opencrab.domain.learning.reward_model import NO_REWARDS, RewardSums
-from opencrab.domain.learning.reward_rows import reward_sums_of_turns
+from opencrab.domain.learning.reward_rows import KnownRewards, reward_sums_of_turns
 from opencrab.domain.learning.signals import (
     PICKED,
     ServedCalls,
@@ -41,6 +44,45 @@ class LearningDay:
 
     evidence: Evidence
     worths: RewardSums = NO_REWARDS
+
+
+@dataclass(frozen=True)
+class AggregatedEvidence:
+    """Evidence known when a day has `ended`: closed days, days to be closed now, open days.
+
+    `stored` are the documents read to save it again; `later` are the days after `ended`, today
+    included, which later runs save.
+    """
+
+    ended: date
+    standing: ClosedEvidence
+    open: dict[date, Evidence]
+    closing: dict[date, Evidence] = field(default_factory=dict)
+    later: dict[date, Evidence] = field(default_factory=dict)
+    worths: KnownRewards = field(default_factory=KnownRewards)
+    stored: tuple[Document, ...] = ()
+
+    @cached_property
+    def reward_sums(self) -> RewardSums:
+        """Sums of the reward model over all days up to `ended`, discounted to that day."""
+        days = {**self.closing, **self.open}
+        return self.worths.total(self.standing, days, max((self.ended, *days)))
+
+    @property
+    def through_now(self) -> "AggregatedEvidence":
+        """This evidence with the `later` days counted as open days."""
+        return replace(self, open={**self.open, **self.later}, later={})
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Total evidence of all days up to `ended`."""
+        days = (*self.closing.values(), *self.open.values())
+        return sum(days, self.standing.evidence)
+
+    @property
+    def as_of(self) -> str:
+        """The last day that is in it, "" before the first."""
+        return max((*(day.isoformat() for day in self.open), self.standing.closed_to))
 
 
 def compute_learning_days(

@@ -201,7 +201,6 @@ class _Table:
         return priced.index(max(priced))
 
     def _values(self, qualities: Sequence[float]) -> list[float]:
-        """Compute the value of each arm under the goal, for these qualities."""
         least = self.aim.min_quality
         return [
             self._by_quality * quality

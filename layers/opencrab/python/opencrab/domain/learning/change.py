@@ -140,26 +140,16 @@ def with_mix(mind: AgentState, mix: Mix) -> AgentState:
     return mind.replaced(mixes=tuple(sorted((*others, mix), key=lambda each: each.subject)))
 
 
-def _without_mix(mind: AgentState, name: str) -> AgentState:
-    """Return the agent state without the traffic split of a `purpose/task_type`."""
-    return mind.replaced(mixes=tuple(each for each in mind.mixes if each.subject != name))
-
-
 def with_told_mix(mind: AgentState, name: str, told: Mapping[str, Any]) -> AgentState:
     """Return the agent state with the split that a change describes; {} removes it.
 
     Raises Refused if there is no room for another one.
     """
-    mix = _told_mix(name, told)
-    return _without_mix(mind, name) if mix is None else with_mix(mind, mix)
-
-
-def _told_mix(name: str, told: Mapping[str, Any]) -> Mix | None:
-    """Parse the split in `before` or `after` of a change; None for {}."""
     if not told:
-        return None
+        return mind.replaced(mixes=tuple(each for each in mind.mixes if each.subject != name))
     purpose, _, task_type = name.partition("/")
-    return Mix(purpose=Use(purpose), task_type=task_type, weights=dict(told["weights"]))
+    weights = dict(told["weights"])
+    return with_mix(mind, Mix(purpose=Use(purpose), task_type=task_type, weights=weights))
 
 
 def describe_mix(mix: Mix | None) -> dict[str, Any]:

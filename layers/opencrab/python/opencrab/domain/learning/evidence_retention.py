@@ -91,7 +91,6 @@ def without_retired_evidence(
 
 
 def _models(evidence: Evidence) -> set[str]:
-    """Return the full names of all models in the evidence."""
     return {
         *(parse_usage_task_key(key)[2] for key in evidence.models),
         *(key.partition("/")[2] for key in (*evidence.answers, *evidence.skills)),

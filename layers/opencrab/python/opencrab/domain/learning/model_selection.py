@@ -5,11 +5,13 @@ among the arms.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.learning.aggregate import AggregatedEvidence
 from opencrab.domain.learning.bandit import BanditArm, BanditMix, BanditSubject, bandit_mixes
 from opencrab.domain.learning.change import (
     ALIKE,
@@ -25,14 +27,7 @@ from opencrab.domain.learning.change import (
     mix_of,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
-from opencrab.domain.learning.reward_model import (
-    NO_REWARDS,
-    RewardPosterior,
-    RewardSums,
-    prior_prices,
-    reward_posterior,
-)
-from opencrab.domain.learning.reward_rows import reward_sums_of_evidence
+from opencrab.domain.learning.reward_model import RewardPosterior, prior_prices, reward_posterior
 from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.routing import Routing, RoutingBasis, Use
 from opencrab.domain.models.traffic_split import Mix
@@ -60,33 +55,40 @@ class CandidateModel(Value):
     private: bool = False
 
 
-class SelectionInput(Value):
+@dataclass(frozen=True, kw_only=True)
+class SelectionInput:
     """The data from which models are chosen.
 
-    `days` are the evidence of the open days, `tallies` their counts, `worths` the sums of the worth
-    model over all days. `choices` are by alias, `earlier` the agent's recent adjustments, newest
-    first; `day_micro_usd` is what a day may cost: in the mean if `on_average`, else at most.
+    `tallies` are the counts of the open days. `choices` are by alias, `recent` the agent's recent
+    adjustments, newest first; `day_micro_usd` is what a day may cost: in the mean if `on_average`,
+    else at most.
     """
 
     agent: Agent
     mind: AgentState
     routing: Routing
-    evidence: Evidence
-    days: tuple[Evidence, ...]
+    known: AggregatedEvidence
     tallies: tuple[DailyTally, ...]
     choices: dict[str, CandidateModel]
-    earlier: tuple[Adjustment, ...] = ()
+    recent: tuple[Adjustment, ...] = ()
     day_micro_usd: MicroUsd
     on_average: bool = False
-    worths: RewardSums = NO_REWARDS
+
+    @property
+    def evidence(self) -> Evidence:
+        """Total evidence of all days."""
+        return self.known.evidence
+
+    @property
+    def days(self) -> tuple[Evidence, ...]:
+        """The evidence of each open day."""
+        return tuple(self.known.open.values())
 
     @cached_property
     def posterior(self) -> RewardPosterior:
-        """What is believed of each model; by the evidence alone if there are no sums."""
-        sums = self.worths if self.worths.names else reward_sums_of_evidence(self.evidence)
-        return reward_posterior(
-            sums, prior_prices({each.name: each.price for each in self.choices.values()})
-        )
+        """What is believed of models and skills after all days."""
+        prices = {each.name: each.price for each in self.choices.values()}
+        return reward_posterior(self.known.reward_sums, prior_prices(prices))
 
 
 class ModelMixes(Value):
@@ -188,7 +190,7 @@ def _hindrance(ground: SelectionInput, aim: Aim, name: str, mixed: BanditMix, no
     tries = present is not None and _tries(mixed, present, within)
     if stays and not tries and are_mixes_alike(describe_mix(present), after, within):
         return "as_it_is"
-    for each in mix_adjustments(ground.earlier, name):
+    for each in mix_adjustments(ground.recent, name):
         is_new = each.state is AdjustmentState.APPLIED and each.at > now - HELD
         is_best = heaviest_learned_alias(each.after) == heaviest_learned_alias(after)
         if is_new and is_best and stays and not tries:
@@ -254,7 +256,7 @@ def adjustments_ended_by(ground: SelectionInput, change: Adjustment) -> tuple[Ad
     """
     ends = {AdjustmentState.PROPOSED, change.state}
     return tuple(
-        each for each in mix_adjustments(ground.earlier, change.subject) if each.state in ends
+        each for each in mix_adjustments(ground.recent, change.subject) if each.state in ends
     )
 
 
@@ -358,7 +360,6 @@ def _price(ground: SelectionInput, key: str, price: Price, tokens: Usage | None)
 
 
 def _model_evidence(ground: SelectionInput, name: str, model: str) -> ModelEvidence:
-    """Return the evidence of a model for a subject."""
     return ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
 
 

@@ -175,7 +175,6 @@ def review_period_of_day(day: date) -> ReviewPeriod:
 
 
 def _review_period_of_week(day: date) -> ReviewPeriod:
-    """Build the period of a day's ISO week."""
     first = day - timedelta(days=day.weekday())
     return ReviewPeriod(span=ReviewSpan.WEEKLY, first=first, last=first + timedelta(days=6))
 

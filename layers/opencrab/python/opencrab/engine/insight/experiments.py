@@ -13,6 +13,7 @@ from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.insight.figures import analytics_task_key
+from opencrab.domain.learning.aggregate import AggregatedEvidence
 from opencrab.domain.learning.change import (
     MEMORIES,
     STOPPED,
@@ -51,7 +52,7 @@ from opencrab.engine.learning.experiments import (
     unpin_learned_subject,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import StoredEvidence, load_current_learning_data, text_times_of_skills
+from opencrab.ports.learning import load_current_learning_data, text_times_of_skills
 from opencrab.ports.skills import load_skill_holdouts
 
 DECISIONS = 10
@@ -238,14 +239,14 @@ class _Table:
     agent_id: str
     mind: AgentState
     at: datetime
-    known: StoredEvidence
+    known: AggregatedEvidence
     decisions: Sequence[Adjustment]
     holdouts: SkillHoldouts | None
 
     @cached_property
     def posterior(self) -> RewardPosterior:
         """What is believed of the agent's skills now."""
-        return RewardPosterior(self.known.worths)
+        return RewardPosterior(self.known.reward_sums)
 
     @classmethod
     def of(cls, runtime: Runtime, agent_id: str, mind: AgentState) -> "_Table":

@@ -96,7 +96,7 @@ def skill_analytics(runtime: Runtime, agent_id: str) -> SkillAnalytics:
     kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
     page = facts.page(agent_id, ADJUSTMENT, limit=MOST_CHANGES, newest_first=True)
     learned = load_current_learning_data(facts, agent_id, now, text_times_of_skills(kept))
-    posterior, holdouts = RewardPosterior(learned.worths), load_skill_holdouts(facts, agent_id)
+    posterior, holdouts = RewardPosterior(learned.reward_sums), load_skill_holdouts(facts, agent_id)
     measured = [
         analytics_of_skill(
             skill,

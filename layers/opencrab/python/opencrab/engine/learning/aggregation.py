@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
-from functools import cached_property
 
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.learning.aggregate import LearningDay, compute_learning_days
+from opencrab.domain.learning.aggregate import (
+    AggregatedEvidence,
+    LearningDay,
+    compute_learning_days,
+)
 from opencrab.domain.learning.evidence import (
     EVIDENCE,
     RECALLED_DAYS,
@@ -27,7 +29,6 @@ from opencrab.domain.learning.review_period import (
     last_ended_review_day,
     review_day_midnight,
 )
-from opencrab.domain.learning.reward_model import RewardSums
 from opencrab.domain.learning.reward_rows import CLOSED_REWARDS, ClosedRewards, KnownRewards
 from opencrab.domain.learning.signals import KEPT_DAYS
 from opencrab.ports.clock import Clock
@@ -44,40 +45,6 @@ _BEFORE = timedelta(hours=6)
 """Longest time between a turn's first call and its end."""
 
 _REMOVED_AT_ONCE = 20
-
-
-@dataclass(frozen=True)
-class AggregatedEvidence:
-    """Evidence known when a day has `ended`: closed days, days to be closed now, open days.
-
-    `stored` are the documents read; `later` are the days after `ended`, today included, which later
-    runs save.
-    """
-
-    ended: date
-    stored: tuple[Document, ...]
-    standing: ClosedEvidence
-    closing: dict[date, Evidence]
-    open: dict[date, Evidence]
-    later: dict[date, Evidence] = field(default_factory=dict)
-    worths: KnownRewards = field(default_factory=KnownRewards)
-
-    @cached_property
-    def reward_sums(self) -> RewardSums:
-        """Sums of the reward model over all days up to `ended`, discounted to that day."""
-        days = {**self.closing, **self.open}
-        return self.worths.total(self.standing, days, max((self.ended, *days)))
-
-    @property
-    def through_now(self) -> "AggregatedEvidence":
-        """This evidence with the `later` days counted as open days."""
-        return replace(self, open={**self.open, **self.later}, later={})
-
-    @cached_property
-    def evidence(self) -> Evidence:
-        """Total evidence of all days up to `ended`."""
-        days = (*self.closing.values(), *self.open.values())
-        return sum(days, self.standing.evidence)
 
 
 def aggregate_evidence_of_day(

@@ -109,8 +109,8 @@ def _turn_signals_for_learning(work: TurnWork, ending: TurnEnding) -> Document |
     asked = (*transcript.asked, *_last(work, ending.records))
     if work.job is not None or not asked or turn.ended_at is None:
         return None
-    mind, found = work.profile.mind, _found_memory_ids(work)
-    trial = learned_skills_on_trial(mind)
+    found = _once(name for effect in _searches(work) for name in effect.ids)[:MEMORIES]
+    trial = learned_skills_on_trial(work.profile.mind)
     given = (name for intent, _ in asked for name in intent.skills if name in trial)
     done, undone, repairs = _deeds(work, ending.records)
     told = TurnSignals(
@@ -150,7 +150,6 @@ def _last(work: TurnWork, records: Iterable[Record]) -> Iterator[tuple[ModelInte
 def _calls_by_model(
     turn: Turn, asked: Iterable[tuple[ModelIntent, ModelResult]]
 ) -> tuple[ServedCalls, ...]:
-    """Group the calls by model, purpose and type of task."""
     made: dict[tuple[str, str, str], ServedCalls] = {}
     for intent, result in asked:
         key = intent.model, intent.purpose.value, intent.task_type
@@ -206,10 +205,6 @@ def _is_deed(work: TurnWork, call: ActionCall) -> bool:
 
 def _searches(work: TurnWork) -> Iterator[MemoriesFound]:
     return (effect for effect in work.transcript.effects if isinstance(effect, MemoriesFound))
-
-
-def _found_memory_ids(work: TurnWork) -> tuple[str, ...]:
-    return _once(name for effect in _searches(work) for name in effect.ids)[:MEMORIES]
 
 
 def _useful(work: TurnWork, speech: str, found: frozenset[str]) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Nightly decisions on models: new traffic splits."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from math import ceil, hypot
 from typing import Any
 
@@ -58,22 +59,22 @@ def learned_mixes(
     aim = findings.aim
     if aim.leave is LearningMode.OFF:
         return (), (Standstill(subject="models", reason="off"),)
-    ground, seed = findings.selection_input(), f"{findings.agent.id}/{findings.period}"
+    seed = f"{findings.agent.id}/{findings.period}"
     if findings.extra_micro_usd is None or aim.leave is not LearningMode.APPLY:
-        follows = learn_model_choices(ground, aim, findings.at, seed=seed)
+        follows = learn_model_choices(findings, aim, findings.at, seed=seed)
     else:
-        follows = _learn_unasked(findings, ground, seed)
+        follows = _learn_unasked(findings, seed)
     changes, still = [], dict(follows.still)
     for name, mixed in follows.found.items():
-        if aim.leave is LearningMode.RECOMMEND and _is_proposed(ground, name, mixed):
+        if aim.leave is LearningMode.RECOMMEND and _is_proposed(findings, name, mixed):
             still[name] = "proposed"
         else:
-            changes.append(_change(findings, ground, name, mixed))
+            changes.append(_change(findings, name, mixed))
     told = (Standstill(subject=name, reason=why) for name, why in sorted(still.items()))
     return tuple(changes), tuple(told)
 
 
-def _learn_unasked(findings: EvidenceSnapshot, ground: SelectionInput, seed: str) -> ModelMixes:
+def _learn_unasked(ground: EvidenceSnapshot, seed: str) -> ModelMixes:
     """Choose splits where nobody chose how models are learned, at little more than the usual cost.
 
     Everyday work comes first. In other work only a model is tried of which everyday work has shown
@@ -87,7 +88,7 @@ def _learn_unasked(findings: EvidenceSnapshot, ground: SelectionInput, seed: str
     hidden = {name for name in arms if not usual[name]}
     everyday = {name for name in arms if Use(name.partition("/")[0]) in LOW_STAKES} - hidden
     others = {name: _probably_better(ground, name, usual[name]) for name in arms.keys() - everyday}
-    extra = findings.extra_micro_usd or 0
+    extra = ground.extra_micro_usd or 0
     found, still = dict[str, BanditMix](), dict.fromkeys(hidden, "usual_not_selectable")
     plans = [(everyday, _may_replace(ground, everyday, usual), extra * _EVERYDAY)]
     rest = {name: choices for name, choices in others.items() if len(choices) > 1} if others else {}
@@ -95,8 +96,8 @@ def _learn_unasked(findings: EvidenceSnapshot, ground: SelectionInput, seed: str
     still |= dict.fromkeys(others.keys() - rest.keys() - hidden, "everyday_first")
     for names, choices, more in plans:
         cost = sum(arms[name].day_cost(usual[name]) for name in names)
-        within = _with_budget(ground.replaced(choices=choices), arms, names, cost + more)
-        follows = learn_model_choices(within, findings.aim, findings.at, seed=seed, only=names)
+        within = _with_budget(replace(ground, choices=choices), arms, names, cost + more)
+        follows = learn_model_choices(within, ground.aim, ground.at, seed=seed, only=names)
         found |= follows.found
         still = {**follows.still, **still}
     return ModelMixes(found=found, still=still)
@@ -107,7 +108,7 @@ def _usual_alias(ground: SelectionInput, name: str) -> str:
 
     "" if it is not among the choices.
     """
-    known = mix_adjustments(ground.earlier, name)
+    known = mix_adjustments(ground.recent, name)
     held = next((each for each in known if each.state is AdjustmentState.APPLIED), None)
     if mix_of(ground.mind, name) and not (held and held.by.startswith(_BY_NIGHT)):
         return bandit_current_alias(ground, name)
@@ -142,26 +143,24 @@ def _with_budget(
     """Return the input with a budget that leaves so much to these subjects in the mean of days."""
     free = {name: arms[name] for name in names}
     others = ground.day_micro_usd - bandit_budget_left(ground, free)
-    return ground.replaced(day_micro_usd=ceil(cost) + others, on_average=True)
+    return replace(ground, day_micro_usd=ceil(cost) + others, on_average=True)
 
 
 def _is_proposed(ground: SelectionInput, name: str, mixed: BanditMix) -> bool:
     after = describe_mix(mix_of_bandit(name, mixed))
     return any(
         each.state is AdjustmentState.PROPOSED and are_mixes_alike(each.after, after)
-        for each in mix_adjustments(ground.earlier, name)
+        for each in mix_adjustments(ground.recent, name)
     )
 
 
-def _change(
-    findings: EvidenceSnapshot, ground: SelectionInput, name: str, mixed: BanditMix
-) -> LearningChange:
+def _change(findings: EvidenceSnapshot, name: str, mixed: BanditMix) -> LearningChange:
     """Return the change that proposes a split, or applies it if the owner allows that."""
     applies = findings.aim.leave is LearningMode.APPLY
     state = AdjustmentState.APPLIED if applies else AdjustmentState.PROPOSED
-    made = mix_adjustment(ground, name, mixed, findings.at, by=findings.period, state=state)
+    made = mix_adjustment(findings, name, mixed, findings.at, by=findings.period, state=state)
     alter = apply_mix(name, made.before, made.after) if applies else None
-    return LearningChange(made, alter, adjustments_ended_by(ground, made))
+    return LearningChange(made, alter, adjustments_ended_by(findings, made))
 
 
 def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter:

@@ -160,7 +160,7 @@ def _review_agent_period(
 def _night(scene: NightlyContext, stretch: ReviewPeriod) -> ReviewResult:
     """Save the evidence of a day or week, decide on changes, and write the report."""
     names = {skill.name for skill in scene.skills}
-    save_evidence(scene.runtime.home.facts, scene.agent.id, scene.aggregated, names)
+    save_evidence(scene.runtime.home.facts, scene.agent.id, scene.known, names)
     changes, standstills = learned_mixes(scene) if scene.agent.answers else ((), ())
     if stretch.span is ReviewSpan.DAILY and scene.changes:
         _write(scene, changes)
@@ -294,7 +294,7 @@ def _scene(
         agent=agent,
         mind=learned_mind(facts, agent.id),
         skills=skills,
-        aggregated=known,
+        known=known,
         tallies=tallies,
         recent=recent_adjustments(facts, agent.id, at - RECENT),
         at=at,
@@ -309,7 +309,7 @@ def _scene(
 
 def _so_far(scene: NightlyContext) -> NightlyContext:
     """Return the context with the days since the period ended."""
-    return replace(scene, aggregated=scene.aggregated.through_now)
+    return replace(scene, known=scene.known.through_now)
 
 
 def _again(scene: NightlyContext) -> NightlyContext:

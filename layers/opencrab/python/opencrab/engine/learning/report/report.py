@@ -1,18 +1,19 @@
 """The learning report on a day or week of an agent, in its workspace, in two languages."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 from opencrab.domain.errors import Conflict, TooLarge
 from opencrab.domain.insight.calibration import self_grade_calibration_curve
+from opencrab.domain.learning.change import Adjustment, AdjustmentKind
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.review_period import KEPT, ReviewPeriod, ReviewResult, ReviewSpan
-from opencrab.domain.statistics.confidence import estimate_difference, estimate_mean
+from opencrab.domain.statistics.confidence import Estimate, estimate_difference, estimate_mean
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.engine.learning.aggregation import learning_days
-from opencrab.engine.learning.report.changes import report_change_lines
 from opencrab.engine.learning.report.files import (
     LANGUAGES,
     NightReport,
@@ -34,7 +35,7 @@ _WORTH_TELLING = 0.1
 
 _FEW = 10
 _CHEAPER = 0.8
-_LISTED = 20
+_LISTED, _CHANGES = 20, 30
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def report_period(scene: NightlyContext, stretch: ReviewPeriod) -> PeriodSummary
     """Return the summary of a period; a week is computed again from its turns' signals."""
     runtime, agent_id = scene.runtime, scene.agent.id
     if stretch.span is not ReviewSpan.WEEKLY:
-        evidence = scene.aggregated.open.get(stretch.last, Evidence())
+        evidence = scene.known.open.get(stretch.last, Evidence())
     else:
         days = learning_days(runtime.home, agent_id, stretch.first, stretch.last, {})
         evidence = sum((each.evidence for each in days.values()), Evidence())
@@ -91,14 +92,13 @@ def write_report(
 def _learning_report(
     scene: NightlyContext, looked: ReviewResult, during: PeriodSummary, say: ReportPhrases
 ) -> str:
-    """Return the report as Markdown."""
     span, _, name = looked.period.partition("-")
     title = "title_daily" if span == ReviewSpan.DAILY else "title_weekly"
     parts = {
         "budget_head": _budget(looked, during, say),
         "quality_head": _quality(scene, say),
         "waste_head": _waste(scene, during, say),
-        "changes_head": report_change_lines(looked, say),
+        "changes_head": _changes(looked, say),
         "skills_head": _skills(looked, say),
         "memories_head": _memories(scene, looked, say),
         "grades_head": _grades(scene, say),
@@ -189,6 +189,66 @@ def _dearer(evidence: Evidence, first: str, second: str, say: ReportPhrases) -> 
         cheap_cost=learning_report_usd(cheap_cost),
         difference=say.points(found),
     )
+
+
+def _changes(looked: ReviewResult, say: ReportPhrases) -> Iterator[str]:
+    """Yield a line for each change or proposal, then for each subject without one, and why."""
+    for each in looked.adjustments[:_CHANGES]:
+        yield _change(each, say)
+    more = len(looked.adjustments) - _CHANGES
+    if more > 0:
+        yield say("too_few", count=more)
+    if not looked.adjustments:
+        yield say("change_none")
+    for still in looked.standstills:
+        yield say("still", subject=still.subject, reason=say.reason(still.reason))
+
+
+def _change(made: Adjustment, say: ReportPhrases) -> str:
+    is_every = made.kind is AdjustmentKind.MODELS and made.subject == "all"
+    kind = f"{made.kind.value}_all" if is_every else made.kind.value
+    return say(
+        "change",
+        subject=say(f"{kind}_subject", name=made.subject),
+        before=_standing(made, made.before, say),
+        after=_standing(made, made.after, say),
+        state=say(made.state.value),
+        reason=say.reason(made.reason),
+        evidence=_evidence(made, say),
+        id=made.id,
+    )
+
+
+def _standing(made: Adjustment, told: Mapping[str, Any], say: ReportPhrases) -> str:
+    word = told.get("remark", told.get("status"))
+    if "weights" in told:
+        listed = sorted(told["weights"].items(), key=lambda item: (-item[1], item[0]))
+        return say("between").join(f"{alias} {100 * weight:.0f} %" for alias, weight in listed)
+    if made.kind is AdjustmentKind.EXPERIENCE:
+        return say(f"{made.kind.value}_{word}")
+    if "leave" in told:
+        return say(f"{made.kind.value}_{told['leave']}")
+    if "withheld_percent" in told:
+        return say("withheld", percent=told["withheld_percent"])
+    if told.get("only"):
+        return say("active_only", tasks=", ".join(told["only"]))
+    return say("nothing") if word is None else say(str(word), other=told.get("other", ""))
+
+
+def _evidence(made: Adjustment, say: ReportPhrases) -> str:
+    told = made.evidence
+    if made.kind is AdjustmentKind.SKILL and "points" in told:
+        points = say.points_between(told["points"], told["low"], told["high"])
+        return say("evidence_skill", points=points, given=told["given"], held=told["held"])
+    if made.kind is AdjustmentKind.EXPERIENCE and "alike" in told:
+        return say("evidence_twin", percent=f"{100 * told['alike']:.0f}")
+    if made.kind is AdjustmentKind.EXPERIENCE:
+        return say("evidence_experience", found=told["found"], useful=told["useful"])
+    if made.kind is AdjustmentKind.MODELS and "quality" in told:
+        quality = say.percent(Estimate.model_validate(told["quality"]))
+        cost, turns = learning_report_usd(told["cost_micro_usd"]), told["turns_a_day"]
+        return say("evidence_models", quality=quality, cost=cost, turns=turns)
+    return ""
 
 
 def _skills(looked: ReviewResult, say: ReportPhrases) -> Iterator[str]:

@@ -8,7 +8,7 @@ report.
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +19,7 @@ from opencrab.domain.erasure.request import RECORDS_KEPT
 from opencrab.domain.errors import Conflict, TooLarge, Unavailable
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.insight.report_wording import (
+    SENTENCES,
     WORDING,
     ReportWording,
     first_learning_report_sentences,
@@ -38,10 +39,6 @@ from opencrab.domain.value import Language
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.learning.report.files import NightReport, learning_report_without_section
 from opencrab.engine.learning.report.phrases import ReportPhrases
-from opencrab.engine.learning.report.wording_prompt import (
-    learning_report_wording_question,
-    learning_report_wording_rules,
-)
 from opencrab.engine.learning.snapshot import NightlyContext
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
@@ -55,6 +52,7 @@ from opencrab.engine.turn.prompt.single_question import single_question_prompt_r
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.work import QuestionJob, TurnWork
 from opencrab.ports.models.model import ChatRequest, ModelInfo, TrustedText
+from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
 
 log = logging.getLogger(__name__)
@@ -71,6 +69,8 @@ _GROUP = "words:"
 _UNWANTED = "unwanted"
 _READ = 4_000
 _TRIES = 5
+_SOUL_TOKENS, _LINE = 400, 500
+_TEXTS = Texts(__file__)
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ class WordingTurn:
         # A report has counts, and names that the owner or the configuration gave.
         report = truncate_prompt_lines(TrustedText(self.report), REPORT_TOKENS, language)
         day = self.period.partition("-")[2]
-        question = TrustedText(learning_report_wording_question(day, report.splitlines(), language))
+        question = TrustedText(_wording_question(day, report.splitlines(), language))
         output = min(prompt_answer_token_limit(info, work.runtime.rules), OUTPUT_TOKENS)
-        system = TrustedText(learning_report_wording_rules(work.profile, language))
+        system = TrustedText(_wording_rules(work.profile, language))
         return single_question_prompt_request(
             work, info, manner, system=system, question=question, output=output
         )
@@ -289,3 +289,19 @@ def _show_stored(runtime: Runtime, agent_id: str, period: str) -> bool:
 
 def _report(runtime: Runtime, agent_id: str, period: str) -> NightReport:
     return NightReport(runtime.home, agent_id, period, runtime.clock.now() + KEPT)
+
+
+def _wording_rules(profile: Profile, language: Language) -> str:
+    """Return the system prompt: the agent's persona and the task."""
+    soul = truncate_prompt_lines(
+        TrustedText(profile.soul.describe(language)), _SOUL_TOKENS, language
+    )
+    name = one_line(profile.soul.persona_name)
+    return _TEXTS["rules"][language].format(name=name, soul=soul, most=SENTENCES)
+
+
+def _wording_question(period: str, report: Iterable[str], language: Language) -> str:
+    """Return the question with the report, each line of which is marked with "| "."""
+    lines = (f"| {one_line(line, _LINE)}" for line in report if line.strip())
+    question = _TEXTS["question"][language].format(period=period)
+    return "\n".join((question, _TEXTS["begin"][language], *lines, _TEXTS["end"][language]))

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
-from opencrab.domain.learning.aggregate import compute_learning_days
+from opencrab.domain.learning.aggregate import AggregatedEvidence, compute_learning_days
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
@@ -43,7 +43,6 @@ from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.statistics.hash_bucket import draw_hash_bucket
 from opencrab.domain.usage.counters import CounterCell, DailyTally
 from opencrab.engine.learning.aggregation import (
-    AggregatedEvidence,
     close_evidence_days,
     split_open_and_closed_evidence,
 )
@@ -106,7 +105,7 @@ class ProductPolicy:
         self.standing = ClosedEvidence()
         self.closed: ClosedRewards | None = None
         self.holdouts: SkillHoldouts | None = None
-        self.folded = AggregatedEvidence(START.date(), (), self.standing, {}, {})
+        self.folded = AggregatedEvidence(START.date(), self.standing, {})
         self.decisions: list[SkillDecision] = []
         self.adjustments: list[Adjustment] = []
         self._open = dict[date, SimulatedDay]()
@@ -204,7 +203,7 @@ class ProductPolicy:
             agent=self.agent,
             mind=self.mind,
             skills=tuple(self.skills_kept.values()),
-            aggregated=self.folded,
+            known=self.folded,
             tallies=tuple(self._tallies()),
             recent=tuple(reversed(self.adjustments)),
             at=datetime.combine(day, START.timetz()) + timedelta(days=1),
