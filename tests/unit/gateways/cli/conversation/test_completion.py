@@ -54,9 +54,11 @@ def test_the_keyboard_asks_for_the_lines_one_by_one_and_survives_a_failure() -> 
 def test_a_failure_does_not_reach_the_line() -> None:
     readline = pytest.importorskip("readline")
 
+    before = readline.get_completer()
+
     def fail(_line: str) -> list[str]:
         raise OSError
 
     with complete_chat_lines_with_tab(fail):
         assert readline.get_completer()("/h", 0) is None
-    assert readline.get_completer() is None
+    assert readline.get_completer() == before

@@ -15,7 +15,7 @@ _CHANGING = re.compile(
     "\u03d0-\u03f9\u0483-\u0487\u0587-\u0fc6\u102e-\u135f\u1714-\u1dff\u1e9a\u1e9b\u1f71-\u1ffe"
     "\u2070-\u20f0\u2100-\u2189\u2460-\u24ea\u2adc-\u2fd5\u302a-\u302f\u3038-\u303a\u3099-\u309f"
     "\u30ff-\u33ff\ua66f-\ua770\ua7f2-\uabed\uf900-\ufdfc\ufe20-\ufe2f\ufe70-\ufefc\uff10-\uff19"
-    "\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc\U000101fd-\U00011d97\U00016af0-\U00016ff1"
+    "\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc\U000101fd-\U00011fff\U00016100-\U00016ff1"
     "\U0001bc9e\U0001d165-\U0001d7ff\U0001e000-\U0001fbf9\U0002f800-\U0002fa1d]+"
 )
 """Characters that NFKC changes into letters or digits, joins with the one before, or reorders.
