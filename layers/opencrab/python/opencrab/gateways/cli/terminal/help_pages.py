@@ -53,6 +53,9 @@ _VALUES = {
     r"Input should be greater than or equal to (?P<least>.*)": "usage_at_least",
     r"Input should be less than or equal to (?P<most>.*)": "usage_at_most",
 }
+_WORDS_ELSEWHERE = {"ask": "chat", "say": "chat", "talk": "chat", "start": "up", "serve": "up"}
+"""Words by which other programs call what a command of ours does, which has no group."""
+
 _UNREADABLE = ("Input should", "Value error")
 """How what pydantic says begins; our own commands speak the user's language themselves."""
 _INVALID = re.compile(r"Invalid value for (?P<name>.*?): (?P<why>.*)", re.DOTALL)
@@ -66,6 +69,15 @@ def _terminal_usage_message(message: str, words: SentenceCatalog) -> str:
             why = words("usage_unreadable")
         return words("usage_invalid", name=invalid["name"].strip("'"), why=why or invalid["why"])
     return _message_from(_MESSAGES, message, words) or message
+
+
+def _meant_command(message: str, words: SentenceCatalog) -> str | None:
+    """Return what to say to whoever typed another program's word for a command of ours."""
+    found = re.match(r"No such command '(\w+)'", message)
+    if found is None or found[1] not in _WORDS_ELSEWHERE:
+        return None
+    likely = repr(_WORDS_ELSEWHERE[found[1]])
+    return words("usage_likely_command", name=found[1], likely=likely)
 
 
 def _message_from(known: dict[str, str], message: str, words: SentenceCatalog) -> str | None:
@@ -82,8 +94,9 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
         context = self.ctx
         words = terminal_words_of_context(context)
         help_of = f"{context.command_path} {context.help_option_names[0]}"
-        message = _terminal_usage_message(self.message, words)
-        hint = self._agent_hint(words) or words("usage_try", command=help_of)
+        meant = None if context.parent else _meant_command(self.message, words)
+        message = meant or _terminal_usage_message(self.message, words)
+        hint = self._likely_line(words) or words("usage_try", command=help_of)
         if context.meta.get(_JSON):
             lines = [terminal_json_line({"error": error_json_for_scripts(USAGE, message, hint)})]
         else:
@@ -91,14 +104,27 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
             lines = [usage, hint, "", words("usage_error", message=message)]
         typer.echo("\n".join(lines), file=file, err=True)
 
-    def _agent_hint(self, words: SentenceCatalog) -> str:
-        """Return the command line with `--agent`; "" unless a name alone stands there without."""
+    def _likely_line(self, words: SentenceCatalog) -> str:
+        """Return the command line that was probably meant, in a sentence; "" if nobody knows."""
+        path, command = self.ctx.command_path, self.ctx.command
+        if unknown := re.fullmatch(r"No such command '(.*)'\.", self.message):
+            if "run" not in getattr(command, "commands", {}):
+                return ""
+            return words("usage_run_it", command=f"{path} run {quote(unknown[1])} …")
         found = re.fullmatch(r"Got unexpected extra \S+ \((.*)\)", self.message)
-        kinds = {each.param_type_name for each in self.ctx.command.params}
-        if found is None or "argument" in kinds or self.ctx.params.get("agent", "") is not None:
+        unset = [each for each in ("agent", "name") if self.ctx.params.get(each, "") is None]
+        option = unset[0] if unset else ""
+        if found is None or not option:
             return ""
-        command = f"{self.ctx.command_path} --agent {quote(found[1])}"
-        return words("usage_name_agent", command=command)
+        arguments = [each for each in command.params if each.param_type_name == "argument"]
+        if not arguments:
+            line = f"{path} --{option} {quote(found[1])}"
+            return words(f"usage_name_{option}", command=line)
+        first = self.ctx.params.get(arguments[0].name)
+        if option != "agent" or len(arguments) > 1 or not isinstance(first, str):
+            return ""
+        line = f"{path} --agent {quote(first)} {quote(found[1])}"
+        return words("usage_agent_or_quotes", command=line)
 
 
 def _remember_options(context: Any, args: list[str]) -> None:
