@@ -126,3 +126,16 @@ def test_japanese_help_names_environment_variables_in_japanese(program: Program)
     shown = program.run("--help", LANG="ja_JP.UTF-8").out
     assert "[環境変数: OPENCRAB_URL]" in shown
     assert "env var" not in shown
+
+
+@pytest.mark.parametrize(
+    ("language", "required", "default"),
+    [("en", "[required]", "[default: chat]"), ("ja", "[必須]", "[既定値: chat]")],
+)
+def test_help_marks_what_is_required_and_the_default(
+    program: Program, language: str, required: str, default: str
+) -> None:
+    told = program.run("admin", "keys", "create", "-h", "--language", language).out
+    shown = " ".join(told.split())
+    assert required in shown
+    assert default in shown

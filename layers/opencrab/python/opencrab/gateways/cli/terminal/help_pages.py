@@ -34,6 +34,11 @@ _HEADINGS = {
     "Arguments:": "usage_arguments",
     "Commands:": "usage_commands",
 }
+_MARKS = {
+    "[env var: ": "usage_env_var",
+    "[default:": "usage_default",
+    "[required]": "usage_required",
+}
 _MESSAGES = {
     r"No such command '(?P<name>.*)'\. Did you mean (?P<likely>.*)\?": "usage_likely_command",
     r"Missing command\.": "usage_no_command",
@@ -53,6 +58,9 @@ _VALUES = {
     r"Input should be greater than or equal to (?P<least>.*)": "usage_at_least",
     r"Input should be less than or equal to (?P<most>.*)": "usage_at_most",
 }
+_NAMING = {"agent": "usage_name_agent", "name": "usage_name_name"}
+"""Options that people leave out before a name, and the hint to each."""
+
 _WORDS_ELSEWHERE = {"ask": "chat", "say": "chat", "talk": "chat", "start": "up", "serve": "up"}
 """Words by which other programs call what a command of ours does, which has no group."""
 
@@ -112,14 +120,14 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
                 return ""
             return words("usage_run_it", command=f"{path} run {quote(unknown[1])} …")
         found = re.fullmatch(r"Got unexpected extra \S+ \((.*)\)", self.message)
-        unset = [each for each in ("agent", "name") if self.ctx.params.get(each, "") is None]
+        unset = [each for each in _NAMING if self.ctx.params.get(each, "") is None]
         option = unset[0] if unset else ""
         if found is None or not option:
             return ""
         arguments = [each for each in command.params if each.param_type_name == "argument"]
         if not arguments:
             line = f"{path} --{option} {quote(found[1])}"
-            return words(f"usage_name_{option}", command=line)
+            return words(_NAMING[option], command=line)
         first = self.ctx.params.get(arguments[0].name)
         if option != "agent" or len(arguments) > 1 or not isinstance(first, str):
             return ""
@@ -149,10 +157,12 @@ def _usage_errors_with_local_headings(context: Any) -> Iterator[None]:
 
 
 def _with_local_headings(page: str, words: SentenceCatalog) -> str:
-    """Translate the headings of typer's help page."""
+    """Translate the headings of typer's help page, and what it says behind an option."""
     for heading, key in _HEADINGS.items():
         page = re.sub(f"^{heading}", words(key), page, flags=re.MULTILINE)
-    return page.replace("[env var: ", words("usage_env_var"))
+    for mark, key in _MARKS.items():
+        page = page.replace(mark, words(key))
+    return page
 
 
 def _translate(page: Any, context: Any) -> SentenceCatalog:
