@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from shlex import quote
 from typing import Any
 
 import typer
@@ -39,60 +38,6 @@ _MARKS = {
     "[default:": "usage_default",
     "[required]": "usage_required",
 }
-_MESSAGES = {
-    r"No such command '(?P<name>.*)'\. Did you mean (?P<likely>.*)\?": "usage_likely_command",
-    r"Missing command\.": "usage_no_command",
-    r"No such command '(?P<name>.*)'\.": "usage_unknown_command",
-    r"No such option: (?P<name>\S+)": "usage_unknown_option",
-    r"No such option: (?P<name>\S+) \(Possible options: (?P<likely>.*)\)": "usage_likely_option",
-    r"Missing argument '(?P<name>.*)'\.": "usage_missing_argument",
-    r"Missing option '(?P<name>.*)'\.": "usage_missing_option",
-    r"Option '(?P<name>.*)' requires an argument\.": "usage_option_needs_value",
-    r"Option '(?P<name>.*)' does not take a value\.": "usage_option_takes_none",
-    r"Got unexpected extra arguments?(?:\(s\))? \((?P<name>.*)\)": "usage_extra_arguments",
-}
-_VALUES = {
-    r".*'(?P<value>.*)' is not one of (?P<choices>.*?)\.?": "usage_one_of",
-    r"Input should be a valid integer.*": "usage_integer",
-    r"Input should be a valid number.*": "usage_number",
-    r"Input should be greater than or equal to (?P<least>.*)": "usage_at_least",
-    r"Input should be less than or equal to (?P<most>.*)": "usage_at_most",
-}
-_NAMING = {"agent": "usage_name_agent", "name": "usage_name_name"}
-"""Options that people leave out before a name, and the hint to each."""
-
-_WORDS_ELSEWHERE = {"ask": "chat", "say": "chat", "talk": "chat", "start": "up", "serve": "up"}
-"""Words by which other programs call what a command of ours does, which has no group."""
-
-_UNREADABLE = ("Input should", "Value error")
-"""How what pydantic says begins; our own commands speak the user's language themselves."""
-_INVALID = re.compile(r"Invalid value for (?P<name>.*?): (?P<why>.*)", re.DOTALL)
-
-
-def _terminal_usage_message(message: str, words: SentenceCatalog) -> str:
-    """Translate typer's message about a command line."""
-    if invalid := _INVALID.fullmatch(message):
-        why = _message_from(_VALUES, invalid["why"], words)
-        if why is None and invalid["why"].startswith(_UNREADABLE):
-            why = words("usage_unreadable")
-        return words("usage_invalid", name=invalid["name"].strip("'"), why=why or invalid["why"])
-    return _message_from(_MESSAGES, message, words) or message
-
-
-def _meant_command(message: str, words: SentenceCatalog) -> str | None:
-    """Return what to say to whoever typed another program's word for a command of ours."""
-    found = re.match(r"No such command '(\w+)'", message)
-    if found is None or found[1] not in _WORDS_ELSEWHERE:
-        return None
-    likely = repr(_WORDS_ELSEWHERE[found[1]])
-    return words("usage_likely_command", name=found[1], likely=likely)
-
-
-def _message_from(known: dict[str, str], message: str, words: SentenceCatalog) -> str | None:
-    for pattern, key in known.items():
-        if found := re.fullmatch(pattern, message, re.DOTALL):
-            return words(key, **found.groupdict())
-    return None
 
 
 class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
@@ -102,37 +47,21 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
         context = self.ctx
         words = terminal_words_of_context(context)
         help_of = f"{context.command_path} {context.help_option_names[0]}"
-        meant = None if context.parent else _meant_command(self.message, words)
-        message = meant or _terminal_usage_message(self.message, words)
-        hint = self._likely_line(words) or words("usage_try", command=help_of)
+        # Most command lines are right, and do without this.
+        from opencrab.gateways.cli.language.usage_errors import (
+            likely_command_line,
+            usage_error_text,
+        )
+
+        message = usage_error_text(self.message, words, has_group=context.parent is not None)
+        hint = likely_command_line(self.message, context, words)
+        hint = hint or words("usage_try", command=help_of)
         if context.meta.get(_JSON):
             lines = [terminal_json_line({"error": error_json_for_scripts(USAGE, message, hint)})]
         else:
             usage = _with_local_headings(context.get_usage(), words)
             lines = [usage, hint, "", words("usage_error", message=message)]
         typer.echo("\n".join(lines), file=file, err=True)
-
-    def _likely_line(self, words: SentenceCatalog) -> str:
-        """Return the command line that was probably meant, in a sentence; "" if nobody knows."""
-        path, command = self.ctx.command_path, self.ctx.command
-        if unknown := re.fullmatch(r"No such command '(.*)'\.", self.message):
-            if "run" not in getattr(command, "commands", {}):
-                return ""
-            return words("usage_run_it", command=f"{path} run {quote(unknown[1])} …")
-        found = re.fullmatch(r"Got unexpected extra \S+ \((.*)\)", self.message)
-        unset = [each for each in _NAMING if self.ctx.params.get(each, "") is None]
-        option = unset[0] if unset else ""
-        if found is None or not option:
-            return ""
-        arguments = [each for each in command.params if each.param_type_name == "argument"]
-        if not arguments:
-            line = f"{path} --{option} {quote(found[1])}"
-            return words(_NAMING[option], command=line)
-        first = self.ctx.params.get(arguments[0].name)
-        if option != "agent" or len(arguments) > 1 or not isinstance(first, str):
-            return ""
-        line = f"{path} --agent {quote(first)} {quote(found[1])}"
-        return words("usage_agent_or_quotes", command=line)
 
 
 def _remember_options(context: Any, args: list[str]) -> None:
