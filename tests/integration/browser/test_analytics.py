@@ -9,6 +9,10 @@ from tests.integration.browser.webdriver import Browser
 pytestmark = pytest.mark.timeout(300)
 
 AGENTS = "#part-figures_agents ~ .scrolls table"
+NO_COSTS = {
+    "en": "Nothing cost anything in this period.",
+    "ja": "この期間に費用はかかっていません。",
+}
 HOSTILE = f'{NAME}"><svg/onload=window.ran=1>'
 
 
@@ -26,7 +30,6 @@ def test_what_agents_did_is_drawn_and_said_as_a_table(
     agent, turn = talked(installation, HOSTILE)
     installation.sign_in(window, at="/analytics")
     window.says(HOSTILE, AGENTS)
-    window.shown(".chart svg .bar")
     window.click(f'a[href="/analytics/{agent}"]')
     window.says(HOSTILE, "h1")
     window.shown(".chart svg .bar")
@@ -35,6 +38,21 @@ def test_what_agents_did_is_drawn_and_said_as_a_table(
     window.says("scripted:rules", "main")
     window.click(f'a[href="/analytics/turns/{turn}"]')
     window.says("scripted:rules", "main table")
+    nothing_ran_but_drawings(window)
+
+
+def test_a_chart_of_nothing_but_zeros_says_so_in_both_languages(
+    installation: Installation, window: Browser
+) -> None:
+    agent, _ = talked(installation, HOSTILE)
+    installation.sign_in(window)
+    for _ in NO_COSTS:
+        for place in ("/analytics", f"/analytics/{agent}"):
+            installation.go(window, place)
+            said = NO_COSTS[window.run("return document.documentElement.lang")]
+            window.says(said, ".chart .empty")
+        assert window.count(".chart svg .bar") > 0, "there were calls, which are drawn"
+        window.click(".language")
     nothing_ran_but_drawings(window)
 
 

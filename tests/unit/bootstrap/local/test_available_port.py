@@ -23,7 +23,9 @@ def test_a_port_that_is_taken_is_passed_over(taken: int) -> None:
 
 
 def test_a_port_that_was_asked_for_is_not_replaced(taken: int) -> None:
-    with pytest.raises(Unavailable, match=f"port {taken} on {HOST} cannot be used") as caught:
+    with pytest.raises(
+        Unavailable, match=f"another program listens on port {taken} of {HOST}"
+    ) as caught:
         available_local_port(HOST, taken, fixed=True)
     assert caught.value.cure == "choose another with --port"
 

@@ -179,7 +179,8 @@ class Program:
         given = (name for name in names if getattr(self, name) is not None)
         spoken = {**self.environment, **environment}
         locale = (spoken.get(name, "") for name in _LOCALE)
-        asked = (*locale, *(word for word in args if word in {"ja", "en"}))
+        said = (word.rpartition("=")[2] for word in args)
+        asked = (*locale, *(word for word in said if word in {"ja", "en"}))
         command, stage = _built(frozenset(given), asked)
         stage.program = self
         with pytest.raises(SystemExit) as ended:

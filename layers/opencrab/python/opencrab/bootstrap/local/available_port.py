@@ -1,6 +1,7 @@
 """The port that a server on this machine listens on."""
 
 import socket
+from errno import EADDRINUSE
 
 from opencrab.domain.errors import Unavailable
 
@@ -23,12 +24,12 @@ def available_local_port(
                     f"no permission to listen on port {port}", cure="use --port 8080"
                 ) from None
             except OSError as error:
-                if fixed:
-                    raise Unavailable(
-                        f"port {port} on {host} cannot be used: {error.strerror}",
-                        cure=cure,
-                    ) from None
-                continue
+                if not fixed:
+                    continue
+                why = f"port {port} on {host} cannot be used: {error.strerror}"
+                if error.errno == EADDRINUSE:
+                    why = f"another program listens on port {port} of {host}"
+                raise Unavailable(why, cure=cure) from None
             return port
     raise Unavailable(
         f"no free port from {wanted} on {host}", cure=f"choose one up to {_LAST_PORT} with --port"

@@ -81,7 +81,8 @@ def _figures(terminal: Terminal, step: dict[str, Any]) -> Iterator[str]:
     yield terminal.words("story_step", number=step["number"])
     yield clean_terminal_text(step["model"])
     if usage:
-        yield f"{usage['input_tokens']}→{usage['output_tokens']} tokens"
+        figures = (str(usage[name]) for name in ("input_tokens", "output_tokens"))
+        yield terminal.words("story_tokens", tokens="→".join(figures))
     if step.get("latency_ms") is not None:
         yield f"{step['latency_ms']} ms"
     done = step["state"] == "completed"

@@ -6,6 +6,9 @@ import { card, facts, link, pagedList, reading, table } from "../lib/widgets.js"
 import { agentFrame, duration, everyDay, periodChoice } from "./frame.js";
 import { modelShare } from "./page.js";
 
+/** What is said where a chart would show nothing but zeros. */
+const EMPTY = { cost_micro_usd: "chart_no_costs", spoke: "chart_no_speeches", calls: "figures_no_calls" };
+
 /** @param {Page.Context} context */
 export default async function page(context) {
   const { api, params, isOwner, readAgents, signal } = context;
@@ -26,7 +29,7 @@ function usage(found) {
   const { totals, turns } = found;
   const days = everyDay(found.days);
   const by = (key, format, name) => bars(text(name), days.map((each) => ({ name: each.day.slice(5), value: each[key] ?? 0 })),
-    { format, isCount: format !== dollars, headings: [text("figure_day"), text(key === "cost_micro_usd" ? "figure_cost" : `figure_${key}`)] });
+    { format, isCount: format !== dollars, empty: text(EMPTY[key]), headings: [text("figure_day"), text(key === "cost_micro_usd" ? "figure_cost" : `figure_${key}`)] });
   const count = (value) => Math.round(value).toLocaleString();
   if (totals.calls === 0 && turns.turns === 0) return element("p", { class: "empty" }, text("figures_no_calls"));
   return [
@@ -35,7 +38,7 @@ function usage(found) {
         ["figure_tokens", text("tokens_of", { input: totals.input_tokens.toLocaleString(), output: totals.output_tokens.toLocaleString() })],
         ["figure_mean_time", duration(totals.mean_latency_ms)]]),
       days.length ? by("cost_micro_usd", dollars, "cost_by_day") : null,
-      found.weeks.length ? bars(text("cost_by_week"), found.weeks.map((each) => ({ name: each.week, value: each.cost_micro_usd })), { format: dollars, headings: [text("figure_week"), text("figure_cost")] }) : null),
+      found.weeks.length ? bars(text("cost_by_week"), found.weeks.map((each) => ({ name: each.week, value: each.cost_micro_usd })), { format: dollars, empty: text(EMPTY.cost_micro_usd), headings: [text("figure_week"), text("figure_cost")] }) : null),
     card("figures_models", found.models.map((each) => modelShare(each, totals.cost_micro_usd, totals.calls))),
     card("figures_speeches",
       facts([["figure_turns", turns.turns.toLocaleString()], ["figure_spoke", turns.spoke.toLocaleString()],

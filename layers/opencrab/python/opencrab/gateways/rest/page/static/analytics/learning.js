@@ -28,7 +28,7 @@ function skills(found) {
       found.skills.length === 0 ? element("p", { class: "empty" }, text("figures_no_skills"))
         : table(["learned_skill_name", "learned_skill_state", "figure_uses", "learned_skill_effect", "figure_trial"], found.skills.map(skill), { caption: "figures_skills" })),
     card("figures_progress", found.weeks.length === 0 ? element("p", { class: "empty" }, text("figures_no_progress")) : [
-      bars(text("learned_by_week"), found.weeks.map((each) => ({ name: each.week, value: each.learned })), { format: count, isCount: true, headings: [text("figure_week"), text("figure_learned")] }),
+      bars(text("learned_by_week"), found.weeks.map((each) => ({ name: each.week, value: each.learned })), { format: count, isCount: true, empty: text("chart_nothing_learned"), headings: [text("figure_week"), text("figure_learned")] }),
       table(["figure_week", "figure_learned", "figure_promoted", "figure_retired", "figure_taken_back"], found.weeks.map((each) =>
         [each.week, each.learned, each.promoted, each.retired, each.taken_back].map(String)), { caption: "figures_progress" })]),
   ];

@@ -52,8 +52,8 @@ function whole(usages, agentName) {
   return [
     card("figures_costs",
       element("p", {}, text("cost_of_calls", { cost: dollars(cost), calls: calls.toLocaleString() })),
-      bars(text("cost_by_day"), days.map((each) => ({ name: each.day.slice(5), value: each.cost_micro_usd })), { format: dollars, headings: [text("figure_day"), text("figure_cost")] }),
-      bars(text("cost_by_week"), weeks.map((each) => ({ name: each.week, value: each.cost_micro_usd })), { format: dollars, headings: [text("figure_week"), text("figure_cost")] })),
+      bars(text("cost_by_day"), days.map((each) => ({ name: each.day.slice(5), value: each.cost_micro_usd })), { format: dollars, empty: text("chart_no_costs"), headings: [text("figure_day"), text("figure_cost")] }),
+      bars(text("cost_by_week"), weeks.map((each) => ({ name: each.week, value: each.cost_micro_usd })), { format: dollars, empty: text("chart_no_costs"), headings: [text("figure_week"), text("figure_cost")] })),
     card("figures_models", models.map((each) => modelShare(each, cost, calls))),
     card("figures_agents", table(["figure_agent", "figure_cost", "figure_calls", "figure_turns", "figure_spoke_a_day"], usages
       .sort((a, b) => b.totals.cost_micro_usd - a.totals.cost_micro_usd || b.totals.calls - a.totals.calls).map((each) => [

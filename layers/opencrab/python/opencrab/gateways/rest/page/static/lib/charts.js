@@ -60,6 +60,10 @@ function chart(title, draw, headings, rows) {
           element("tbody", {}, rows.map((row) => element("tr", {}, cells("td", row))))))));
 }
 
+/** What stands where a chart would have nothing to show: its title, and a sentence that says so. */
+const nothing = (title, said) =>
+  element("figure", { class: "chart" }, element("figcaption", {}, visibleLine(title)), element("p", { class: "empty" }, said));
+
 /** A number that is a little above a greatest value, for the end of an axis. */
 function above(most) {
   if (!(most > 0)) return 1;
@@ -68,9 +72,9 @@ function above(most) {
 }
 
 /** Lines across a chart at its values, with the values at the left. */
-function grid(width, low, high, format, shares = [0, 0.5, 1]) {
+function grid(width, low, high, format) {
   const y = scale(low, high);
-  return shares.map((share) => low + share * (high - low)).map((value) => shape("g", { class: "grid" },
+  return [0, 0.5, 1].map((share) => low + share * (high - low)).map((value) => shape("g", { class: "grid" },
     shape("line", { x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }),
     label(EDGE.left - 6, y(value) + 4, format(value), "end")));
 }
@@ -85,9 +89,13 @@ function below(names, x, width) {
     .filter((each) => each !== null);
 }
 
-/** Bars of `{ name, value }`; `format(value)` says a value with its unit. `headings` are of the table. */
-export function bars(title, items, { format = (value) => String(value), headings, isCount = false }) {
+/**
+ * Bars of `{ name, value }`; `format(value)` says a value with its unit. `headings` are of the table,
+ * and `empty` is said instead of bars that all have no height.
+ */
+export function bars(title, items, { format = (value) => String(value), headings, isCount = false, empty = text("chart_empty") }) {
   const greatest = Math.max(0, ...items.map((each) => each.value));
+  if (greatest === 0) return nothing(title, empty);
   const end = above(greatest);
   // The middle of a count is a whole number.
   const most = isCount ? 2 * Math.ceil(end / 2) : end;
@@ -99,13 +107,14 @@ export function bars(title, items, { format = (value) => String(value), headings
     const drawn = items.map(({ name, value }, index) => named(shape("rect", {
       class: "bar", x: x(index) - thick / 2, width: thick, y: y(value), height: Math.max(0, y(0) - y(value)),
     }), `${name}: ${format(value)}`));
-    return { shapes: [grid(width, 0, most, format, greatest > 0 ? undefined : [0]), drawn, below(items.map((each) => each.name), x, width)], height: HEIGHT };
+    return { shapes: [grid(width, 0, most, format), drawn, below(items.map((each) => each.name), x, width)], height: HEIGHT };
   };
   return chart(title, draw, headings, items.map(({ name, value }) => [name, format(value)]));
 }
 
 /** A line through `{ name, mean, low, high }` with the band of its intervals; a mean of null is a gap. */
 export function band(title, points, { format = (value) => String(value), headings, from = 0, to = 1 }) {
+  if (points.every((each) => each.mean === null)) return nothing(title, text("chart_empty"));
   const draw = (width) => {
     const y = scale(from, to);
     const room = (width - EDGE.left - EDGE.right) / Math.max(1, points.length);
