@@ -19,7 +19,7 @@ UNTRANSLATED = ("actions", "testing")
 """Layers whose errors models or programmers read: they stay English."""
 
 PROBLEM = PACKAGE / "gateways" / "rest" / "http" / "problem.py"
-VALIDATION = PROBLEM.with_suffix(".json")
+VALIDATION = TABLE.with_name("validation_texts.json")
 """What pydantic's errors are told as."""
 
 _TOLD_BY_STATUS = {"_TITLES", "_CURES", "detail", "cure"}
