@@ -19,7 +19,7 @@ UNTRANSLATED = ("actions", "testing")
 """Layers whose errors models or programmers read: they stay English."""
 
 PROBLEM = PACKAGE / "gateways" / "rest" / "http" / "problem.py"
-VALIDATION = PROBLEM.with_suffix(".json")
+VALIDATION = TABLE.with_name("validation_texts.json")
 """What pydantic's errors are told as."""
 
 _TOLD_BY_STATUS = {"_TITLES", "_CURES", "detail", "cure"}
@@ -194,9 +194,12 @@ def _told(call: ast.Call) -> Iterator[ast.expr]:
 
 
 def _texts_by_name(tree: ast.Module) -> dict[str, list[ast.expr]]:
-    """What is assigned to names anywhere in a module."""
+    """What is assigned to names anywhere in a module, and what its functions return."""
     found = dict[str, list[ast.expr]]()
     for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            returned = (each.value for each in ast.walk(node) if isinstance(each, ast.Return))
+            found.setdefault(node.name, []).extend(value for value in returned if value)
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name):
@@ -219,7 +222,11 @@ def _templates(given: ast.expr, texts: dict[str, list[ast.expr]]) -> list[str]:
             several = [body, orelse]
         case ast.BoolOp(values=values):
             several = values
-        case ast.Name(id=name):  # no further: a name of a name says nothing
+        case (
+            ast.Name(id=name)
+            | ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name))
+        ):
+            # No further: a name of a name says nothing.
             several, texts = texts.get(name, []), {}
     return [text for each in several for text in _templates(each, texts)]
 

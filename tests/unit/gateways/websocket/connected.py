@@ -24,6 +24,19 @@ class Contested:
         self._facts.commit(*facts, **more)
 
 
+class Unreadable:
+    """Facts of which none can be read."""
+
+    def __init__(self, facts: Any) -> None:
+        self._facts = facts
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._facts, name)
+
+    def get(self, *_key: str) -> Any:
+        raise Unavailable("the table does not answer")
+
+
 class Sockets:
     """`ports.push.Push` whose connections a test looks into, ends and blocks."""
 

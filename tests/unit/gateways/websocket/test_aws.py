@@ -23,7 +23,7 @@ from opencrab.engine.websocket.connections import (
 )
 from opencrab.gateways.websocket.aws import Gateway
 from tests.unit.engine.known_world import World, opened
-from tests.unit.gateways.websocket.connected import Contested, Sockets, event, nothing
+from tests.unit.gateways.websocket.connected import Contested, Sockets, Unreadable, event, nothing
 
 PAGE = "https://crab.example.org"
 ID = "BFHPhfCWIAMCKlQ="
@@ -277,6 +277,17 @@ def test_who_meets_too_many_others_is_answered_and_stays(function: Function) -> 
     assert len(waited) == len(PAUSES)
     assert not function.sockets.cuts
     assert function.ask({"type": "ping", "id": "p2"}) == [{"type": "pong", "id": "p2"}]
+
+
+def test_a_store_that_does_not_answer_keeps_no_error_from_the_client(function: Function) -> None:
+    function.connect(ID, Scope.OWNER, **{"Accept-Language": "ja"})
+    home = function.world.runtime.home
+    unreadable: Any = Unreadable(home.facts)
+    runtime = replace(function.world.runtime, home=replace(home, facts=unreadable))
+    function.gateway = Gateway(runtime, function.sockets, frozenset(), nothing)
+    (answer,) = function.ask({"type": "ping", "id": "p1"})
+    assert (answer["code"], answer["id"]) == ("unavailable", "p1")
+    assert not function.sockets.cuts
 
 
 def test_one_connection_too_many_of_a_key_is_refused(function: Function) -> None:

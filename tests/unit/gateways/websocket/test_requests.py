@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.engine.conversation.live import WatchTarget
+from opencrab.gateways.language.error_texts import translate_error_text
 from opencrab.gateways.websocket.requests import (
     FRAME_BYTES,
     MentorRequest,
@@ -100,9 +101,11 @@ def test_what_is_watched_is_a_session_or_an_agent() -> None:
         '{"a":' * 500 + "1" + "}" * 500,
     ],
 )
-def test_anything_else_is_refused(frame: str) -> None:
-    with pytest.raises(Invalid):
+def test_anything_else_is_refused_in_words_that_have_a_translation(frame: str) -> None:
+    with pytest.raises(Invalid) as refusal:
         read_websocket_frame(frame)
+    for told in (refusal.value.message, refusal.value.cure):
+        assert translate_error_text("ja", str(told)) is not None
 
 
 def test_a_frame_is_bounded_in_bytes() -> None:

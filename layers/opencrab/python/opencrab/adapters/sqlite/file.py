@@ -288,15 +288,16 @@ def _rescue_cure(path: Path) -> str | None:
     rescued = max(path.parent.glob(f"{path.name}{RESCUED}*"), key=_age, default=None)
     if rescued is None:
         return None
+    if not path.exists():
+        return (
+            f"rename {rescued.name!r}, which holds what was acknowledged when the file was "
+            f"removed, to {path.name!r}, and start again"
+        )
     log = sqlite_write_ahead_log(path).name
-    first = (
-        f"move {path.name!r}, and {log!r} if that is there, to another folder, then "
-        if path.exists()
-        else ""
-    )
     return (
-        f"{first}rename {rescued.name!r}, which holds what was acknowledged when the file was "
-        f"removed, to {path.name!r}, and start again"
+        f"move {path.name!r}, and {log!r} if that is there, to another folder, then rename "
+        f"{rescued.name!r}, which holds what was acknowledged when the file was removed, to "
+        f"{path.name!r}, and start again"
     )
 
 

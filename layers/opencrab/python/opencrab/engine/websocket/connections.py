@@ -167,8 +167,11 @@ def close_websocket_connection(facts: Documents, connection_id: str) -> None:
 
 
 def websocket_connection_language(facts: Documents, connection_id: str) -> Language:
-    """Return the language of a connection, English for one that is gone."""
-    fact = _connection_fact(facts, connection_id)
+    """Return the language of a connection, English for one that is gone or cannot be read now."""
+    try:
+        fact = _connection_fact(facts, connection_id)
+    except Unavailable:
+        return Language.EN
     return Language.EN if fact is None else fact.read(Connection).language
 
 

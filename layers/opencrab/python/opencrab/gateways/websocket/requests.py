@@ -133,17 +133,20 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _invalid_request_error(error: ValidationError) -> Invalid:
     """Return the first validation error, without repeating what was sent."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    from opencrab.gateways.language.validation_texts import (  # noqa: PLC0415 - seldom needed
+        explain_validation_error,
+    )
+
+    first = error.errors(include_url=False)[0]
     kind, place = str(first["type"]), [part for part in first["loc"] if isinstance(part, str)]
     if kind.startswith("union_tag"):
         return Invalid("the type is missing or unknown", field="type", cure=f"send {_NAMES}")
     field = place[1] if len(place) > 1 and place[1].isidentifier() else None
     if kind == "extra_forbidden":
         return Invalid("unknown field", field=field, cure="remove it")
-    told = str(first["msg"]).removeprefix("Value error, ")
-    detail = told[:1].lower() + told[1:]
+    told, cure = explain_validation_error(first)
     return Invalid(
-        f"{field}: {detail}" if field else detail,
+        f"{field}: {told}" if field else told,
         field=field,
-        cure="correct it; docs/reference/events.md lists the requests",
+        cure=cure or "correct it; docs/reference/events.md lists the requests",
     )

@@ -1,7 +1,7 @@
 """Access: who calls, from the Authorization header alone, and what each route asks of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends, Request, Security
@@ -47,7 +47,7 @@ class Caller:
     principal: Principal
     source: Source
     key_hash: str = ""
-    headers: Headers = ()
+    headers: Headers = field(default=(), repr=False, compare=False)
 
     @property
     def language(self) -> Language:

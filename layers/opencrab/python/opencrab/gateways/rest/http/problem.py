@@ -3,12 +3,9 @@
 A refused body is never part of one; ids, paths and names of fields are named, quoted by `!r`.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 from fastapi.responses import Response
@@ -156,17 +153,12 @@ def _answer(problem: Problem, headers: Mapping[str, str]) -> Response:
 
 
 def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
-    kind, facts = str(error["type"]), error.get("ctx") or {}
+    from opencrab.gateways.language.validation_texts import (  # noqa: PLC0415 - seldom needed
+        explain_validation_error,
+    )
+
     field = _field(error["loc"])
-    if kind in _OF_TEXTS and isinstance(error.get("input"), str):
-        # Where a field may also be a list, its texts are measured like one.
-        kind = _OF_TEXTS[kind]
-    if kind in (explained := _load_error_texts()):
-        detail, cure = (text.format_map(_Facts(facts)) for text in explained[kind].values())
-    elif kind == "value_error":
-        detail, _, cure = str(facts.get("error", "")).partition(": ")
-    else:
-        detail, cure = str(error["msg"])[:1].lower() + str(error["msg"])[1:], ""
+    detail, cure = explain_validation_error(error)
     cure = cure or "see the OpenAPI document for what it may be"
     return FieldProblem(field=field, detail=detail, cure=cure)
 
@@ -177,21 +169,3 @@ def _field(place: Iterable[Any]) -> str:
     if len(parts) > 1 and parts[0] in _PLACES:
         parts = parts[1:]
     return ".".join(part if _NAME.fullmatch(part) else "(unprintable)" for part in parts)
-
-
-class _Facts(dict[str, Any]):
-    """The values in a validation error; a missing one shows as a dash."""
-
-    def __missing__(self, key: str) -> str:
-        return "-"
-
-
-_OF_TEXTS = {"too_short": "string_too_short", "too_long": "string_too_long"}
-
-
-@cache
-def _load_error_texts() -> dict[str, dict[str, str]]:
-    """Load the explanations of pydantic's error types, with what to do about them."""
-    text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-    explained: dict[str, dict[str, str]] = json.loads(text)
-    return explained
