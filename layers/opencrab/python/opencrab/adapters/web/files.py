@@ -22,7 +22,10 @@ _GONE = frozenset({403, 404, 410})
 
 
 class HttpFiles:
-    """`ports.discord.FileSource` for files below allowed addresses; arguments as `HttpPages`."""
+    """`ports.conversation.file_source.FileSource` for files below allowed addresses.
+
+    Its arguments are those of `HttpPages`.
+    """
 
     def __init__(
         self,

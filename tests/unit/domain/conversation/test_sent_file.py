@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.discord.sent_file import SentFile, discord_file_name
+from opencrab.domain.conversation.sent_file import SentFile, sent_file_name
 
 
 @pytest.mark.parametrize(
@@ -21,5 +21,5 @@ from opencrab.domain.discord.sent_file import SentFile, discord_file_name
     ],
 )
 def test_a_file_keeps_its_name_and_its_ending(filename: str, title: str, name: str) -> None:
-    assert discord_file_name(filename, title) == name
+    assert sent_file_name(filename, title) == name
     assert SentFile(name=name).url == ""

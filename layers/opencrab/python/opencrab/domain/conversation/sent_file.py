@@ -1,4 +1,4 @@
-"""Sent files: what Discord tells of a file that somebody attached to a message."""
+"""Sent files: what a service tells of a file that somebody attached to a message."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ _NAME_CHARACTERS = 100
 
 
 class SentFile(Value):
-    """A file attached to a message, at a signed address that ends after some hours.
+    """A file attached to a message; `url` is its address, or the id by which its service has it.
 
     Without `url` only its name is known.
     """
@@ -25,7 +25,7 @@ class SentFile(Value):
     url: Annotated[Text, StringConstraints(max_length=URL_CHARACTERS)] = ""
 
 
-def discord_file_name(filename: str, title: str = "") -> str:
+def sent_file_name(filename: str, title: str = "") -> str:
     """Return the name that its sender gave a file, cut to the length of a name.
 
     Discord takes other characters than ASCII's out of `filename`, and keeps them in `title`, which
