@@ -21,6 +21,7 @@ from opencrab.ports.conversation.chat_link import Chat, ChatLink
 from opencrab.ports.documents import Documents
 
 if TYPE_CHECKING:
+    from opencrab.ports.conversation.file_source import FileSource
     from opencrab.settings import Settings
 
 FRESH = timedelta(minutes=5)
@@ -71,6 +72,7 @@ def with_chat_services(
             secret.token,
             service.secret[1],
             is_polled=kind == TELEGRAM and bool(configured.get("gateway.telegram.polling")),
+            files=cast("FileSource", _LaterChat(made, 2)) if kind == TELEGRAM else None,
         )
     if configured.get("gateway.email.enabled"):
         password = _email_password(secrets, clock, load)
@@ -193,13 +195,29 @@ def _make_slack(
 
 def _make_telegram(
     api: str, token: StoredChatSecret, _facts: Documents, _clock: Clock
-) -> tuple[DeliveryChannel, ChatLink]:
+) -> "tuple[DeliveryChannel, ChatLink, FileSource]":
     from opencrab.adapters.telegram.channel import TelegramChannel
     from opencrab.adapters.telegram.client import TelegramClient
+    from opencrab.adapters.telegram.files import TelegramFiles
     from opencrab.adapters.telegram.link import TelegramLink
 
-    telegram = TelegramClient(*_transport("Telegram", TELEGRAM, api), token)
-    return TelegramChannel(telegram), TelegramLink(telegram)
+    connect, address = _transport("Telegram", TELEGRAM, api)
+    telegram = TelegramClient(connect, address, token)
+    files = TelegramFiles(telegram, _later_files(f"{address}/file/"))
+    return TelegramChannel(telegram), TelegramLink(telegram), files
+
+
+def _later_files(*prefixes: str) -> "FileSource":
+    """Return access to files below addresses on the internet; it is set up at the first use."""
+
+    def make() -> "tuple[FileSource]":
+        from opencrab.adapters.providers.transport.http_connections import TimedBackend
+        from opencrab.adapters.web.address import AllowList
+        from opencrab.adapters.web.files import HttpFiles
+
+        return (HttpFiles(AllowList(prefixes), TimedBackend()),)
+
+    return cast("FileSource", _LaterChat(cache(make), 0))
 
 
 def _transport(name: str, kind: str, api: str) -> tuple[Callable[[], Any], str]:
@@ -212,12 +230,12 @@ def _transport(name: str, kind: str, api: str) -> tuple[Callable[[], Any], str]:
 
 @dataclass(frozen=True)
 class _Service:
-    """A chat service: its secrets by setting and name, and what makes its channel and its link."""
+    """A chat service: its secrets by setting and name; `make` makes channel, link and files."""
 
     kind: str
     token: tuple[str, str]
     secret: tuple[str, str]
-    make: Callable[..., tuple[DeliveryChannel, ChatLink]]
+    make: Callable[..., tuple[Any, ...]]
 
 
 _SERVICES = (

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, ValidationError
 
 from opencrab.domain.value import Name, Text, Value
 
@@ -37,3 +37,19 @@ def sent_file_name(filename: str, title: str = "") -> str:
     if title:
         stem = title.removesuffix(f".{ending}")
     return f"{stem[: _NAME_CHARACTERS - len(ending) - 1]}.{ending}"
+
+
+def told_file(name: object, size: object, url: object, *, nameless: str) -> SentFile:
+    """Return a file as a service tells of it; what is no name or no size is left out.
+
+    `nameless` is the name of a file without one.
+    """
+    told = size if isinstance(size, int) and size >= 0 else 0
+    address = url if isinstance(url, str) and len(url) <= URL_CHARACTERS else ""
+    shown = " ".join(name.split()) if isinstance(name, str) else ""
+    for each in (sent_file_name(shown), nameless):
+        try:
+            return SentFile(name=each, size=told, url=address)
+        except ValidationError:
+            continue
+    return SentFile(name=nameless, size=told)

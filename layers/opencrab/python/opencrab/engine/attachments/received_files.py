@@ -254,6 +254,8 @@ def _note(sent: MessageFiles, place: int, outcome: FileOutcome, language: Langua
     """Name a file that was not taken; in a quotation if another person chose its name."""
     own = f"{outcome}_{sent.service}"
     service = _TEXTS["services"].get(sent.service, sent.service.capitalize())
-    why = _TEXTS[own if own in _TEXTS else outcome][language].format(service=service)
+    why = _TEXTS[own if own in _TEXTS else outcome][language].format(
+        service=service, kind=sent.service
+    )
     note = _TEXTS["note"][language].format(name=sent.files[place].name, why=why)
     return f"> {note}" if sent.is_quoted else note
