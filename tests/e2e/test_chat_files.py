@@ -21,13 +21,15 @@ from opencrab.ports.models.model import ChatMessage
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply
 from tests.e2e.chat_house import ChatHouse
+from tests.e2e.slack_house import SlackHouse
 from tests.e2e.telegram_house import TelegramHouse
 from tests.e2e.test_discord_files import NAMES, seeing
-from tests.unit.adapters.web.net import moved, reply
+from tests.unit.adapters.web.net import PUBLIC, moved, reply
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 NOTE = "蟹は横に歩く\nCrabs walk sideways\n".encode()
-SERVICES = {"telegram": "Telegram"}
+FILE_HOSTS = ("files.slack.example.org", "telegram.example.org")
+SERVICES = {"slack": "Slack", "telegram": "Telegram"}
 
 
 @dataclass
@@ -81,7 +83,7 @@ class Shore:
         return [each.path.rpartition("/")[2] for each in listed]
 
 
-@pytest.fixture(params=[TelegramHouse], ids=lambda house: house.kind)
+@pytest.fixture(params=[SlackHouse, TelegramHouse], ids=lambda house: house.kind)
 def shore(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shore]:
     house = request.param(HOMES[0], tmp_path)
     yield Shore(house)
@@ -184,7 +186,7 @@ def test_nothing_is_fetched_from_where_a_server_redirects(shore: Shore, where: s
 def test_nothing_is_fetched_from_a_private_network(shore: Shore) -> None:
     shore.lives()
     net: Any = shore.house.net  # type: ignore[attr-defined]
-    net.numbers = dict.fromkeys(("telegram.example.org",), ("10.0.0.7",))
+    net.numbers = dict.fromkeys(FILE_HOSTS, (PUBLIC, "10.0.0.7"))
     shore.says("見て", "a.png", PNG)
     assert "受け取れていません" in shore.line.text
     assert net.dialled == []

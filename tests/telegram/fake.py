@@ -102,9 +102,9 @@ class FakeTelegram:
 
     def photo(self, content: bytes, **told: Any) -> dict[str, Any]:
         """The fields of a message with a picture, which Telegram keeps in two sizes."""
-        sizes = ((content[:9], 90, {}), (content, 1_280, told))
-        listed = [{**self._kept(each), "width": w, "height": w, **x} for each, w, x in sizes]
-        return {"photo": listed}
+        small = {**self._kept(content[:9]), "width": 90, "height": 67}
+        large = {**self._kept(content), "width": 1_280, "height": 960, **told}
+        return {"photo": [small, large]}
 
     def document(self, name: str | None, content: bytes, **told: Any) -> dict[str, Any]:
         """The fields of a message with a file."""

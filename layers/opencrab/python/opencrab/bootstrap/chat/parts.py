@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from opencrab import settings
 from opencrab.domain.chat.people import LINE, SLACK, TELEGRAM, ChatPeople, GroupRule
@@ -21,6 +22,7 @@ from opencrab.ports.conversation.chat_link import Chat, ChatLink
 from opencrab.ports.documents import Documents
 
 if TYPE_CHECKING:
+    from opencrab.adapters.web.files import HttpFiles
     from opencrab.ports.conversation.file_source import FileSource
     from opencrab.settings import Settings
 
@@ -72,7 +74,7 @@ def with_chat_services(
             secret.token,
             service.secret[1],
             is_polled=kind == TELEGRAM and bool(configured.get("gateway.telegram.polling")),
-            files=cast("FileSource", _LaterChat(made, 2)) if kind == TELEGRAM else None,
+            files=cast("FileSource", _LaterChat(made, 2)) if kind != LINE else None,
         )
     if configured.get("gateway.email.enabled"):
         password = _email_password(secrets, clock, load)
@@ -184,13 +186,18 @@ def _make_line(
 
 def _make_slack(
     api: str, token: StoredChatSecret, _facts: Documents, _clock: Clock
-) -> tuple[DeliveryChannel, ChatLink]:
+) -> "tuple[DeliveryChannel, ChatLink, FileSource]":
+    from opencrab.adapters.chat.files import FilesWithToken
     from opencrab.adapters.slack.channel import SlackChannel
     from opencrab.adapters.slack.client import SlackClient
+    from opencrab.adapters.slack.files import SlackFiles
     from opencrab.adapters.slack.link import SlackLink
 
-    slack = SlackClient(*_transport("Slack", SLACK, api), token)
-    return SlackChannel(slack), SlackLink(slack)
+    connect, address = _transport("Slack", SLACK, api)
+    slack = SlackClient(connect, address, token)
+    below = f"https://files.{urlsplit(address).hostname}/"
+    files = SlackFiles(FilesWithToken(_later_files(below), token), below)
+    return SlackChannel(slack), SlackLink(slack), files
 
 
 def _make_telegram(
@@ -207,17 +214,17 @@ def _make_telegram(
     return TelegramChannel(telegram), TelegramLink(telegram), files
 
 
-def _later_files(*prefixes: str) -> "FileSource":
+def _later_files(*prefixes: str) -> "HttpFiles":
     """Return access to files below addresses on the internet; it is set up at the first use."""
 
-    def make() -> "tuple[FileSource]":
+    def make() -> "tuple[HttpFiles]":
         from opencrab.adapters.providers.transport.http_connections import TimedBackend
         from opencrab.adapters.web.address import AllowList
         from opencrab.adapters.web.files import HttpFiles
 
         return (HttpFiles(AllowList(prefixes), TimedBackend()),)
 
-    return cast("FileSource", _LaterChat(cache(make), 0))
+    return cast("HttpFiles", _LaterChat(cache(make), 0))
 
 
 def _transport(name: str, kind: str, api: str) -> tuple[Callable[[], Any], str]:
