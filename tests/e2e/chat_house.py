@@ -48,6 +48,7 @@ class ChatHouse(TroubledHouse):
 
     kind = ""
     secret_name, secret, owner = "", "", ""
+    has_words_with_files = True
 
     def __init__(self, opens: OpenHome, folder: Path, rules: Rules = RICH) -> None:
         super().__init__(opens, folder, rules)

@@ -74,7 +74,7 @@ def with_chat_services(
             secret.token,
             service.secret[1],
             is_polled=kind == TELEGRAM and bool(configured.get("gateway.telegram.polling")),
-            files=cast("FileSource", _LaterChat(made, 2)) if kind != LINE else None,
+            files=cast("FileSource", _LaterChat(made, 2)),
         )
     if configured.get("gateway.email.enabled"):
         password = _email_password(secrets, clock, load)
@@ -175,13 +175,20 @@ def _setting_error(kind: str, name: str, form: str) -> Invalid:
 
 def _make_line(
     api: str, token: StoredChatSecret, facts: Documents, clock: Clock
-) -> tuple[DeliveryChannel, ChatLink]:
+) -> "tuple[DeliveryChannel, ChatLink, FileSource]":
+    from opencrab.adapters.chat.files import FilesWithToken
     from opencrab.adapters.line.channel import LineChannel
     from opencrab.adapters.line.client import LineClient
+    from opencrab.adapters.line.files import LineFiles
     from opencrab.adapters.line.link import LineLink
 
-    line = LineClient(*_transport("LINE", LINE, api), token)
-    return LineChannel(line, facts, clock), LineLink(line)
+    connect, address = _transport("LINE", LINE, api)
+    line = LineClient(connect, address, token)
+    # LINE has hosts of its own for content: `api-data` beside `api`.
+    host = re.sub(r"^api\.", "api-data.", urlsplit(address).hostname or "")
+    below = f"https://{host}/v2/bot/message/"
+    files = LineFiles(FilesWithToken(_later_files(below), token), below)
+    return LineChannel(line, facts, clock), LineLink(line), files
 
 
 def _make_slack(

@@ -23,10 +23,8 @@ TOKEN_SURE = timedelta(seconds=50)
 class Attached(StrEnum):
     """What a message has beside text and files, and no agent takes."""
 
-    IMAGE = "image"
     VIDEO = "video"
     AUDIO = "audio"
-    FILE = "file"
     LOCATION = "location"
     STICKER = "sticker"
     OTHER = "other"

@@ -153,8 +153,7 @@ def _refuse_attachment(
     """Tell the person what the agent can read; a sticker asks for nothing."""
     if attached is not Attached.STICKER:
         language, name = Language(profile.agent.language), profile.agent.name
-        key = "attached_no_file" if chat.files is None else "attached"
-        tell_chat_person(chat, said, chat_sentence(key, language, name=name))
+        tell_chat_person(chat, said, chat_sentence("attached", language, name=name))
     return ChatOutcome(silence=ChatSilence.ATTACHED)
 
 

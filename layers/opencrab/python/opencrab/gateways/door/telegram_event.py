@@ -28,14 +28,14 @@ MOST_CHARACTERS = 8_192
 """Characters of one message that are read; Telegram lets people write half as many."""
 
 _COMMAND = re.compile(r"/ask(?:@([A-Za-z0-9_]{1,64}))?(?:\s+|$)", re.ASCII | re.IGNORECASE)
-_ATTACHED = {
-    "photo": Attached.IMAGE,
+_ATTACHED: Mapping[str, Attached | None] = {
+    "photo": None,
     "video": Attached.VIDEO,
     "video_note": Attached.VIDEO,
     "animation": Attached.VIDEO,
     "voice": Attached.AUDIO,
     "audio": Attached.AUDIO,
-    "document": Attached.FILE,
+    "document": None,
     "venue": Attached.LOCATION,
     "location": Attached.LOCATION,
     "sticker": Attached.STICKER,
@@ -43,6 +43,7 @@ _ATTACHED = {
     "poll": Attached.OTHER,
     "dice": Attached.STICKER,
 }
+"""What a message may be beside text; None is fetched as a file."""
 
 
 def handle_received_event(runtime: Runtime, received: QueuedEvent) -> None:
