@@ -102,7 +102,7 @@ def test_forwarded_words_make_a_mail_public_and_files_are_named(house: EmailHous
     )
     house.vendor.arrives(body.encode())
     house.rest()
-    assert lines(house)[-1].text == "look\n\n[添付ファイル(読み込んでいません): x.pdf]"
+    assert lines(house)[-1].text.startswith("look\n[file workspace:uploads/")
 
 
 def test_agents_have_addresses_of_their_own(house: EmailHouse) -> None:

@@ -293,6 +293,9 @@ def _email(
         made = configured, password, facts
         return email.email_channel_from_settings(*made), email.email_link_from_settings(*made)
 
+    def make_files() -> "tuple[FileSource]":
+        return (email.email_files_from_settings(configured, password),)
+
     made = cache(make)
     people = email.email_people_from_settings(configured)
     chat = Chat(
@@ -301,5 +304,6 @@ def _email(
         password.token,
         EMAIL_PASSWORD,
         agents=tuple(each for each in rules.aliases.values() if each),
+        files=cast("FileSource", _LaterChat(cache(make_files), 0)),
     )
     return cast("DeliveryChannel", _LaterChat(made, 0)), chat

@@ -253,7 +253,7 @@ def _storable_name(name: str) -> str:
 def _note(sent: MessageFiles, place: int, outcome: FileOutcome, language: Language) -> str:
     """Name a file that was not taken; in a quotation if another person chose its name."""
     own = f"{outcome}_{sent.service}"
-    service = _TEXTS["services"].get(sent.service, sent.service.capitalize())
+    service = _TEXTS[f"service_{sent.service}"][language]
     why = _TEXTS[own if own in _TEXTS else outcome][language].format(
         service=service, kind=sent.service
     )
