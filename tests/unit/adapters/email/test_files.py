@@ -48,7 +48,9 @@ def test_what_is_not_there_any_more_is_gone() -> None:
                 fetched(files, place, uid, validity=validity)
 
 
-@pytest.mark.parametrize("url", ["", "7.40", "7.40.x", "7.40.0.0", "https://example.com/", "٧.1.1"])
+@pytest.mark.parametrize(
+    "url", ["", "7.40", "7.40.x", "7.40.0.0", "https://example.com/", "\u0667.1.1"]
+)
 def test_an_id_that_is_none_opens_no_mailbox(url: str) -> None:
     with talk() as here:
         with pytest.raises(Refused):

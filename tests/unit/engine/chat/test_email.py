@@ -221,7 +221,7 @@ def test_a_mail_that_an_earlier_release_queued_has_only_names_of_files(
     house.rest()
     told = {Language.EN: "told only its name; send it again", Language.JA: "届いたのは名前だけ"}
     assert told[language] in lines(house)[-1].text
-    assert house.home.files.list("kani", UPLOADS) == []
+    assert house.home.files.list("kani", UPLOADS) == ()
 
 
 def test_a_file_in_a_mail_with_words_of_others_is_not_taken(house: EmailHouse) -> None:
@@ -229,7 +229,7 @@ def test_a_file_in_a_mail_with_words_of_others_is_not_taken(house: EmailHouse) -
     house.vendor.says(words, files=[("海.md", b"x")])
     house.rest()
     assert "ほかの人の言葉を含まない" in lines(house)[-1].text
-    assert house.home.files.list("kani", UPLOADS) == []
+    assert house.home.files.list("kani", UPLOADS) == ()
 
 
 def test_of_more_files_than_a_message_may_have_the_others_are_named(house: EmailHouse) -> None:

@@ -11,7 +11,7 @@ from opencrab.adapters.chat.request import ChatTokens
 from opencrab.domain.errors import Invalid, Refused, TooLarge, Unauthenticated, Unavailable
 
 
-class FilesWithHeaders(Protocol):
+class FileServer(Protocol):
     """A `FileSource` for addresses, to which headers can be sent."""
 
     def fetch(
@@ -23,7 +23,7 @@ class FilesWithHeaders(Protocol):
 class FilesWithToken:
     """`ports.conversation.file_source.FileSource` for addresses that want the bot's token."""
 
-    def __init__(self, addresses: FilesWithHeaders, tokens: ChatTokens) -> None:
+    def __init__(self, addresses: FileServer, tokens: ChatTokens) -> None:
         self._addresses = addresses
         self._tokens = tokens
 
