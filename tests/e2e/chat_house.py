@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from opencrab.bootstrap.channels.interactions import handle_queued_interaction
 from opencrab.bootstrap.channels.own_door import build_channel_door
@@ -18,11 +18,12 @@ from opencrab.gateways.door.door import SignedRequestAnswer
 from opencrab.gateways.door.request import SignedRequest
 from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.conversation.chat_link import Chat, ChatLink
+from opencrab.ports.conversation.file_source import FileSource
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.contract.homes import OpenHome
 from tests.crash.errand import RICH
 from tests.crash.scheduling import Killed
-from tests.e2e.troubled_house import TroubledHouse
+from tests.e2e.troubled_house import Pointed, TroubledHouse
 
 _REDELIVERIES, _BETWEEN = 3, 60
 """How often a service sends an event again that was not taken, and after which seconds."""
@@ -47,10 +48,12 @@ class ChatHouse(TroubledHouse):
 
     kind = ""
     secret_name, secret, owner = "", "", ""
+    has_words_with_files = True
 
     def __init__(self, opens: OpenHome, folder: Path, rules: Rules = RICH) -> None:
         super().__init__(opens, folder, rules)
         self.people = ChatPeople(owner_ids=(self.owner,))
+        self.sources: dict[str, FileSource] = {}
         self.vendor: Any = self.opened()
         self.begin()
 
@@ -67,8 +70,10 @@ class ChatHouse(TroubledHouse):
         """A person whom nobody met before, and the room in which they write."""
 
     @abstractmethod
-    def ask(self, text: str, asker: str, group: str | None) -> None:
-        """Somebody writes, and the service sends it until it is taken."""
+    def ask(
+        self, text: str, asker: str, group: str | None, file: tuple[str, bytes] | None = None
+    ) -> None:
+        """Somebody writes, perhaps with a file, and the service sends it until it is taken."""
 
     def is_harmless(
         self,
@@ -83,7 +88,9 @@ class ChatHouse(TroubledHouse):
         """A new process; what an earlier one knew is forgotten."""
         super().begin()
         channel, link = self.connected()
-        chat = Chat(self.people, link, lambda: self.secret, self.secret_name)
+        source = self.sources.get(self.kind)
+        files = None if source is None else cast(FileSource, Pointed(source, "files", self))
+        chat = Chat(self.people, link, lambda: self.secret, self.secret_name, files=files)
         channels = {**self.runtime.channels, self.kind: self.spoil(channel)}
         self.runtime = replace(self.runtime, channels=channels, chats={self.kind: chat})
         secrets = {self.secret_name: self.secret}

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from opencrab.domain.approvals.policy import ApprovalPolicy
+from opencrab.domain.conversation.attachment import UPLOADS
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.value import Language
 from tests.contract.homes import OpenHome
@@ -22,6 +23,7 @@ LONG = "\n\n".join(
     f"{n}. " + " ".join(f"Crab {n}-{m} lives deep in the sea." for m in range(150))
     for n in range(7)
 )
+NOTE = ("メモ.md", "蟹は横に歩く\n".encode())
 _TWO = Reply(
     calls=(
         ("send_speech", {"content": "ひとつ", "more": True}),
@@ -40,10 +42,12 @@ class ChatScene:
     rings: int = 0
     group: bool = False
     late: bool = False
+    file: tuple[str, bytes] | None = None
 
 
 CHAT_SCENES = (
     ChatScene("ask", (Reply(text="元気です。"),), ("元気です。",)),
+    ChatScene("file", (Reply(text="読みました。"),), ("読みました。",), file=NOTE),
     ChatScene("late", (Reply(text="遅れました。"),), ("遅れました。",), late=True),
     ChatScene("long", (Reply(text=LONG),), (LONG,)),
     ChatScene("two", (_TWO,), ("ひとつ", "ふたつ"), group=True),
@@ -110,7 +114,7 @@ class ChatStage:
         if fault is not None:
             house.vendor.faults.plan("", fault, skip=at - 1)
         began = house.clock.now()
-        house.ask(f"{name}、元気?", asker, place if scene.group else None)
+        house.ask(f"{name}、元気?", asker, place if scene.group else None, scene.file)
         if again:
             house.vendor.send_again()
         if scene.late:
@@ -122,7 +126,7 @@ class ChatStage:
             house.again()
             house.rest()
         self.marked += DeliveryState.INDETERMINATE in house.states()
-        wrong = list(ChatEnd(house, scene, place, began).wrong())
+        wrong = list(ChatEnd(house, scene, name, place, began).wrong())
         house.end_play()
         return wrong
 
@@ -144,6 +148,7 @@ class ChatEnd:
 
     house: ChatHouse
     scene: ChatScene
+    agent_id: str
     place: str
     began: datetime
 
@@ -153,6 +158,7 @@ class ChatEnd:
         yield from self.house.vendor.complaints
         yield from self._of_texts()
         yield from self._of_states()
+        yield from self._of_files()
 
     @property
     def speech(self) -> list[Utterance]:
@@ -176,6 +182,13 @@ class ChatEnd:
             is_excused = any(text == each.text or each.approval for each in self.marked)
             if not times and not is_excused:
                 yield f"lost: {text[:20]} {[each.state for each in self.speech]}"
+
+    def _of_files(self) -> Iterator[str]:
+        """A file is in the workspace once."""
+        paths = [each.path for each in self.house.home.files.list(self.agent_id, UPLOADS)]
+        wanted = [] if self.scene.file is None else [self.scene.file[0]]
+        if [each.rpartition("/")[2] for each in paths] != wanted:
+            yield f"files: {paths}"
 
     def _of_states(self) -> Iterator[str]:
         for each in self.speech:

@@ -22,7 +22,8 @@ from opencrab.engine.discord.ambient_messages import AmbientOutcome, answer_ambi
 from opencrab.engine.runtime import Rules
 from opencrab.gateways.discord.commands import COMMANDS
 from opencrab.gateways.discord.interactions import worker
-from opencrab.ports.discord import Discord, FileSource
+from opencrab.ports.conversation.file_source import FileSource
+from opencrab.ports.discord import Discord
 from opencrab.ports.turn.queue import Delivery, MessageOutcome
 from tests.contract.homes import OpenHome
 from tests.crash.errand import RICH

@@ -1,9 +1,10 @@
 """A house beside a mail service of our own: people write there, and the real handlers answer."""
 
 from contextlib import ExitStack, suppress
-from typing import cast
+from typing import Any, cast
 
 from opencrab.adapters.email.channel import EmailChannel
+from opencrab.adapters.email.files import EmailFiles
 from opencrab.adapters.email.link import EmailLink
 from opencrab.adapters.email.mailbox import ImapMailbox
 from opencrab.adapters.email.post import SmtpPost
@@ -54,6 +55,7 @@ class EmailHouse(ChatHouse):
         plain = SmtpPost(smtp, ADDRESS, password)
         post = cast(SmtpPost, Pointed(plain, self.kind, self))
         facts = self.runtime.home.facts
+        self.sources[self.kind] = EmailFiles(ImapMailbox(imap, ADDRESS, password))
         return EmailChannel(post, facts), EmailLink(self.mailbox, post, facts, self.rules)
 
     def begin(self) -> None:
@@ -98,8 +100,11 @@ class EmailHouse(ChatHouse):
         self.addresses[person] = address
         return person, person
 
-    def ask(self, text: str, asker: str, group: str | None) -> None:
-        self.hear(self.vendor.says(text, self.addresses[asker]))
+    def ask(
+        self, text: str, asker: str, group: str | None, file: tuple[str, bytes] | None = None
+    ) -> None:
+        fields: dict[str, Any] = {} if file is None else {"files": (file,), "subject": ""}
+        self.hear(self.vendor.says(text, self.addresses[asker], **fields))
 
     def hear(self, status: int) -> None:
         """Read the mailbox again until everything in it was taken."""

@@ -15,8 +15,8 @@ from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.discord.community import Presence, Spot
 from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.value import Language
+from opencrab.engine.attachments import received_files
 from opencrab.engine.conversation.uploads import OTHERS_BYTES
-from opencrab.engine.discord import received_files
 from opencrab.engine.discord.presence import set_agent_discord_presence
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.ports.models.model import ChatMessage
@@ -220,7 +220,9 @@ def note(language: Language, name: str, why: str) -> str:
     """What stands in a message in place of a file that was not taken."""
     beside = Path(received_files.__file__).with_suffix(".json")
     texts = json.loads(beside.read_text(encoding="utf-8"))
-    return str(texts["note"][language]).format(name=name, why=texts[why][language])
+    return str(texts["note"][language]).format(
+        name=name, why=texts[why][language].format(service="Discord")
+    )
 
 
 def test_a_file_is_tried_once_more(shore: Shore) -> None:

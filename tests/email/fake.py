@@ -3,7 +3,7 @@
 tests/interop runs the same contract against servers that nobody here wrote.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from email import message_from_bytes, policy
@@ -53,6 +53,15 @@ def written(
     for name, value in headers.items():
         mail[name.replace("_", "-")] = value
     mail.set_content(text)
+    return mail.as_bytes()
+
+
+def with_files(content: bytes, files: Iterable[tuple[str, bytes]]) -> bytes:
+    """A mail with files attached to it, as programs attach them."""
+    mail = message_from_bytes(content, policy=policy.SMTP)
+    assert isinstance(mail, EmailMessage)
+    for name, each in files:
+        mail.add_attachment(each, "application", "octet-stream", filename=name)
     return mail.as_bytes()
 
 
@@ -119,10 +128,13 @@ class FakeMail:
     _again: Callable[[], int] = lambda: 200
     _numbers: int = 0
 
-    def says(self, text: str, by: str = OWNER, **fields: Any) -> int:
+    def says(
+        self, text: str, by: str = OWNER, *, files: Iterable[tuple[str, bytes]] = (), **fields: Any
+    ) -> int:
         """Somebody writes; answers whether it was taken."""
         self._numbers += 1
-        return self.arrives(written(text, by, number=self._numbers, **fields))
+        mail = written(text, by, number=self._numbers, **fields)
+        return self.arrives(with_files(mail, files) if files else mail)
 
     def arrives(self, content: bytes) -> int:
         """A mail arrives."""

@@ -20,6 +20,7 @@ import httpx
 from opencrab.adapters.system_clock import FakeClock
 from tests.discord.faults import Delay, Drop, Fault, Faults, Limited, Status
 from tests.line.rules import problems
+from tests.unit.adapters.web.net import reply
 
 SECRET = "0123456789abcdef" * 2
 TOKEN = "line-fake-token+/=="
@@ -28,6 +29,8 @@ OWNER = "U4af4980629a1b2c3d4e5f60718293a4b"
 GUEST = "U1111111111111111111111111111abcd"
 GROUP = "Ca56f94637c1b2c3d4e5f60718293a4b5"
 NAMES = {OWNER: "たろう", GUEST: "ゲスト"}
+
+CONTENT = "https://api-data.line.example.org/v2/bot/message/"
 
 TOKEN_LIVES = timedelta(minutes=1)
 KEY_LIVES = timedelta(hours=24)
@@ -70,6 +73,8 @@ class FakeLine:
     active: bool = True
     quota: int | None = 200
     pushed: int = 0
+    files: dict[str, bytes] = field(default_factory=dict)
+    file_faults: list[list[bytes]] = field(default_factory=list)
     token: str = TOKEN
     _tokens: dict[str, tuple[str, datetime]] = field(default_factory=dict)
     _keys: dict[str, datetime] = field(default_factory=dict)
@@ -90,6 +95,26 @@ class FakeLine:
             **message,
         }
         return self.send("message", by, group, message=said)
+
+    def attaches(
+        self, name: str | None, content: bytes, by: str = OWNER, *, group: str | None = None
+    ) -> int:
+        """Somebody sends a file, or without a name a picture: a message without words."""
+        message_id = str(600_000_000_000_000_000 + len(self.files))
+        self.files[message_id] = content
+        line = {"type": "line"}
+        picture = {"type": "image", "contentProvider": line, "quoteToken": "q"}
+        file = {"type": "file", "fileName": name, "fileSize": len(content)}
+        told = {"id": message_id, **(picture if name is None else file)}
+        return self.send("message", by, group, message=told)
+
+    def download(self, url: str) -> list[bytes]:
+        """What the host of content answers; `file_faults` go first, once each."""
+        if self.file_faults:
+            return self.file_faults.pop(0)
+        message_id = url.removeprefix(CONTENT).removesuffix("/content")
+        known = self.files.get(message_id)
+        return reply(status=404) if known is None else reply(known, "image/jpeg")
 
     def mentions(self, text: str, by: str = OWNER, *, group: str = GROUP) -> int:
         """Somebody writes in a group and mentions the bot."""

@@ -16,14 +16,16 @@ import httpx
 
 from opencrab.adapters.system_clock import FakeClock
 from tests.discord.faults import Delay, Drop, Fault, Faults, Limited, Status
+from tests.unit.adapters.web.net import moved, reply
 
 SECRET = "0123456789abcdef" * 2
 TOKEN = "xoxb-fake-1"
 BOT, OWNER, GUEST = "U0BOT", "U0TARO", "U0GUEST"
 CHANNEL = "C0GENERAL"
 NAMES = {OWNER: "たろう", GUEST: "ゲスト"}
-SCOPES = "app_mentions:read,chat:write,im:history,users:read,commands"
+SCOPES = "app_mentions:read,chat:write,im:history,users:read,commands,files:read"
 
+FILES = "https://files.slack.example.org/"
 TEXT, SECTION, LABEL, VALUE = 40_000, 3_000, 75, 2_000
 
 Door = Callable[[Mapping[str, str], bytes], tuple[int, Any]]
@@ -60,6 +62,8 @@ class FakeSlack:
     log: list[Logged] = field(default_factory=list)
     shown: dict[str, list[Shown]] = field(default_factory=dict)
     sent: list[tuple[bytes, str]] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    file_faults: list[list[bytes]] = field(default_factory=list)
     token: str = TOKEN
     scopes: str = SCOPES
     _events: int = 0
@@ -92,6 +96,33 @@ class FakeSlack:
         }
         content = json.dumps(body, ensure_ascii=False).encode()
         return self.deliver(content, "application/json")[0]
+
+    def file(self, name: str, content: bytes, **told: Any) -> dict[str, Any]:
+        """A file as an event tells of it, kept where Slack keeps it."""
+        file_id = f"F0{len(self.files):06d}"
+        address = f"{FILES}files-pri/T0TEAM-{file_id}/download/{file_id.lower()}"
+        self.files[address] = content
+        return {
+            "id": file_id,
+            "name": name,
+            "title": name,
+            "mimetype": "application/octet-stream",
+            "mode": "hosted",
+            "is_external": False,
+            "size": len(content),
+            "url_private": address.replace("/download", ""),
+            "url_private_download": address,
+            "file_access": "visible",
+            **told,
+        }
+
+    def download(self, url: str) -> list[bytes]:
+        """What the server of files answers; `file_faults` go first, once each."""
+        if self.file_faults:
+            return self.file_faults.pop(0)
+        if "files:read" not in self.scopes:
+            return moved("https://t0team.slack.example.org/?redir=%2Ffiles-pri")
+        return reply(self.files[url]) if url in self.files else reply(status=404)
 
     def asks(self, text: str, by: str = OWNER, *, channel: str = CHANNEL) -> tuple[int, Any]:
         """Somebody uses /ask."""

@@ -12,6 +12,7 @@ import httpx
 
 from opencrab.adapters.system_clock import FakeClock
 from tests.discord.faults import Delay, Drop, Fault, Faults, Limited, Status
+from tests.unit.adapters.web.net import reply
 
 SECRET = "moon-tide_5"
 TOKEN = "4242:AA-fake"
@@ -21,6 +22,7 @@ GROUP = "-1009"
 NAMES = {OWNER: ("たろう", ""), GUEST: ("Guest", "🦀")}
 
 TEXT, CALLBACK, ALERT = 4_096, 64, 200
+DOWNLOAD = 20_000_000
 
 Door = Callable[[Mapping[str, str], bytes], int]
 """What takes an update: headers in lower case, body; a status."""
@@ -70,6 +72,9 @@ class FakeTelegram:
     shown: dict[str, list[Shown]] = field(default_factory=dict)
     sent: list[bytes] = field(default_factory=list)
     waiting: list[dict[str, Any]] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    folder: str = "documents/"
+    file_faults: list[list[bytes]] = field(default_factory=list)
     token: str = TOKEN
     webhook: str = "https://crab.example.org/channels/telegram"
     secret: str = SECRET
@@ -94,6 +99,29 @@ class FakeTelegram:
             **fields,
         }
         return self.deliver({"message": {k: v for k, v in message.items() if v is not None}})
+
+    def photo(self, content: bytes, **told: Any) -> dict[str, Any]:
+        """The fields of a message with a picture, which Telegram keeps in two sizes."""
+        small = {**self._kept(content[:9]), "width": 90, "height": 67}
+        large = {**self._kept(content), "width": 1_280, "height": 960, **told}
+        return {"photo": [small, large]}
+
+    def document(self, name: str | None, content: bytes, **told: Any) -> dict[str, Any]:
+        """The fields of a message with a file."""
+        named = {} if name is None else {"file_name": name}
+        return {"document": {**named, **self._kept(content), "mime_type": "text/plain", **told}}
+
+    def _kept(self, content: bytes) -> dict[str, Any]:
+        file_id = f"AgAD-{len(self.files)}"
+        self.files[file_id] = content
+        return {"file_id": file_id, "file_unique_id": file_id, "file_size": len(content)}
+
+    def download(self, url: str) -> list[bytes]:
+        """What the server of files answers for an address; `file_faults` go first, once each."""
+        if self.file_faults:
+            return self.file_faults.pop(0)
+        path = url.partition(f"/file/bot{self.token}/documents/")[2]
+        return reply(self.files[path]) if path in self.files else reply(status=404)
 
     def press(self, label: str, by: str = OWNER, *, group: str | None = None) -> int:
         """Somebody presses the newest button whose label has this in it."""
@@ -190,6 +218,7 @@ class FakeTelegram:
         if name != f"bot{self.token}":
             return _failure(401, "Unauthorized")
         known: dict[str, Callable[[Any], tuple[int, Any]]] = {
+            "getFile": self._file,
             "getMe": self._bot,
             "getChat": self._chat_named,
             "getChatMember": self._member_named,
@@ -207,6 +236,17 @@ class FakeTelegram:
 
     def _bot(self, _body: Any) -> tuple[int, Any]:
         return _result({"id": BOT, "is_bot": True, "first_name": "蟹", "username": USERNAME})
+
+    def _file(self, body: Any) -> tuple[int, Any]:
+        file_id = body["file_id"]
+        if file_id not in self.files:
+            told = "Bad Request: wrong file_id or the file is temporarily unavailable"
+            return _failure(400, told)
+        size = len(self.files[file_id])
+        if size > DOWNLOAD:
+            return _failure(400, "Bad Request: file is too big")
+        path = {"file_path": f"{self.folder}{file_id if self.folder else ''}"}
+        return _result({"file_id": file_id, "file_unique_id": file_id, "file_size": size, **path})
 
     def _hooked(self, body: Any) -> tuple[int, Any]:
         self.webhook, self.secret = body["url"], body.get("secret_token", "")

@@ -1,12 +1,15 @@
 """E-mail: the owner, members, strangers, forgers, lists and other agents write to two addresses."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 from opencrab.adapters.email.channel import EmailChannel
+from opencrab.adapters.email.files import EmailFiles
 from opencrab.adapters.email.link import EmailLink
+from opencrab.adapters.email.mailbox import ImapMailbox
 from opencrab.domain.chat.people import ChatPeople
 from opencrab.domain.email.address import EMAIL, email_person_id
 from opencrab.domain.email.incoming import FetchedEmail
@@ -79,7 +82,8 @@ class Mails(Entry):
             user_ids=(email_person_id(letters.USER, verified=True),),
         )
         link = EmailLink(cast(Any, None), cast(Any, self.sent), facts, self._rules)
-        chat = Chat(people, link, lambda: PASSWORD, "EMAIL_PASSWORD")
+        files = EmailFiles(cast(ImapMailbox, _OpenedAgain(self._fake)))
+        chat = Chat(people, link, lambda: PASSWORD, "EMAIL_PASSWORD", files=files)
         channel = JudgedChannel(EmailChannel(self.sent, facts), self.sent)
         return replace(
             runtime,
@@ -358,6 +362,17 @@ class Mails(Entry):
 
     def _problem(self, text: str) -> None:
         self.world.watcher.problem(text)
+
+
+class _OpenedAgain:
+    """The mailbox as who reads files of mails opens it."""
+
+    def __init__(self, fake: FakeMail) -> None:
+        self._fake = fake
+
+    @contextmanager
+    def opened(self, _seconds: float, _total: float) -> Iterator[Box]:
+        yield Box(self._fake)
 
 
 class _SeenBox(Box):

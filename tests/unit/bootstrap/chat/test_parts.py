@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.email.channel import EmailChannel
+from opencrab.adapters.email.files import EmailFiles
 from opencrab.adapters.line.channel import LineChannel
 from opencrab.adapters.slack.channel import SlackChannel
 from opencrab.adapters.system_clock import FakeClock
@@ -191,3 +192,46 @@ def test_a_server_that_is_none_is_named_when_it_is_used(name: str) -> None:
     link = email_parts(None, **{name: "https://x"})["chats"]["email"].link
     with pytest.raises(Invalid, match=rf"gateway\.email\.{name.lower()}"):
         link.checks()
+
+
+def test_each_service_fetches_files_below_its_own_addresses_only() -> None:
+    variables = {
+        f"OPENCRAB_GATEWAY__{kind}__ENABLED": "true" for kind in ("LINE", "SLACK", "TELEGRAM")
+    }
+    store: Any = Stored(
+        LINE_CHANNEL_ACCESS_TOKEN="l", SLACK_BOT_TOKEN="xoxb-1", TELEGRAM_BOT_TOKEN="1:x"
+    )
+    configured = load_settings({}, variables)
+    found = configured_channels(configured, store, FakeClock(NOW), FewFacts())
+    files = {kind: chat.files._made() for kind, chat in found["chats"].items()}
+    below = {
+        "line": (files["line"]._below, files["line"]._addresses._addresses._made()._allowed),
+        "slack": (files["slack"]._below, files["slack"]._addresses._addresses._made()._allowed),
+        "telegram": ("", files["telegram"]._addresses._made()._allowed),
+    }
+    assert {kind: (start, str(allowed)) for kind, (start, allowed) in below.items()} == {
+        "line": ("https://api-data.line.me/v2/bot/message/",) * 2,
+        "slack": ("https://files.slack.com/",) * 2,
+        "telegram": ("", "https://api.telegram.org/file/"),
+    }
+
+
+def test_from_a_service_that_is_not_on_the_internet_no_file_is_fetched() -> None:
+    variables = {
+        "OPENCRAB_GATEWAY__TELEGRAM__ENABLED": "true",
+        "OPENCRAB_GATEWAY__TELEGRAM__API": "http://127.0.0.1:8081",
+    }
+    store: Any = Stored(TELEGRAM_BOT_TOKEN="1:x")
+    configured = load_settings({}, variables)
+    found = configured_channels(configured, store, FakeClock(NOW), FewFacts())
+    assert isinstance(found["channels"]["telegram"]._made(), TelegramChannel)
+    addresses = found["chats"]["telegram"].files._made()._addresses
+    with pytest.raises(Invalid):
+        addresses.fetch("http://127.0.0.1:8081/file/bot1:x/a", most=9, seconds=1)
+
+
+def test_files_of_mails_are_read_by_connections_of_their_own() -> None:
+    chat = email_parts(None)["chats"]["email"]
+    files = chat.files._made()
+    assert isinstance(files, EmailFiles)
+    assert files._mailbox is not chat.link.mailbox

@@ -8,7 +8,9 @@ import pytest
 
 from opencrab.domain.email.incoming import (
     MOST_CHARACTERS,
+    MOST_FILES,
     UnreadableEmail,
+    files_of_incoming_email,
     parse_incoming_email,
 )
 from tests.email.fake import ADDRESS, OWNER, written
@@ -49,6 +51,7 @@ def test_plain_text_counts_before_the_page_and_files_are_named() -> None:
     found = parse_incoming_email(mail.as_bytes())
     assert found.text == "plain"
     assert found.files == ("報告書 100%.pdf", "../../ab.txt", "image/png")
+    assert files_of_incoming_email(mail.as_bytes()) == (b"%PDF", b"words\n", b"x")
     page = EmailMessage()
     page.set_content("<p>ページ<br>です", subtype="html")
     assert parse_incoming_email(page.as_bytes()).text == "ページ\nです"
@@ -171,3 +174,36 @@ def test_a_file_of_text_that_is_shown_within_a_mail_is_no_word_of_its_sender() -
     found = parse_incoming_email(mail.as_bytes())
     assert (found.text, found.files) == ("see the notes", ("メモ.txt", "text/vcard"))
     assert not found.is_of_calendar
+
+
+def test_a_mail_in_a_mail_is_a_file_with_its_source() -> None:
+    inner, mail = EmailMessage(), EmailMessage()
+    inner["Subject"] = "inner"
+    inner.set_content("words of others")
+    mail["From"] = OWNER
+    mail.set_content("see")
+    mail.add_attachment(inner)
+    names = parse_incoming_email(mail.as_bytes()).files
+    (content,) = files_of_incoming_email(mail.as_bytes())
+    assert names == ("message/rfc822",)
+    assert content is not None
+    assert b"Subject: inner" in content
+    assert b"words of others" in content
+
+
+def test_there_are_as_many_files_as_names_and_not_endlessly_many() -> None:
+    mail = EmailMessage()
+    mail["From"] = OWNER
+    mail.set_content("see")
+    for number in range(MOST_FILES + 3):
+        mail.add_attachment(b"%d" % number, "image", "png", filename=f"{number}.png")
+    names = parse_incoming_email(mail.as_bytes()).files
+    files = files_of_incoming_email(mail.as_bytes())
+    assert (len(names), len(files)) == (MOST_FILES, MOST_FILES)
+    assert files[7] == b"7"
+    # What is cut off somewhere is read as far as it goes.
+    for end in range(0, len(mail.as_bytes()), 97):
+        with suppress(UnreadableEmail):
+            beginning = mail.as_bytes()[:end]
+            named = parse_incoming_email(beginning).files
+            assert len(named) == len(files_of_incoming_email(beginning))

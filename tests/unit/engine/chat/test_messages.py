@@ -7,9 +7,11 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.chat.people import ChatPeople, GroupRule
+from opencrab.domain.conversation.attachment import UPLOADS
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.value import Language
 from opencrab.engine.access.owners import owners_among_principals
+from opencrab.engine.chat.sentences import chat_sentence
 from opencrab.engine.conversation.channel_bindings import conversation_bound_to_channel
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply
@@ -106,17 +108,27 @@ def test_of_several_agents_the_named_one_answers(house: LineHouse) -> None:
     assert house.vendor.texts()[1:] == ["海老です"]
 
 
-def test_a_picture_is_answered_with_what_can_be_read(house: LineHouse) -> None:
-    house.vendor.says("", type="image", contentProvider={"type": "line"})
+def test_a_video_is_answered_with_what_can_be_read(house: LineHouse) -> None:
+    house.vendor.says("", type="video", contentProvider={"type": "line"})
     house.rest()
-    assert house.vendor.texts() == [
-        "kani がここで読めるのは、今のところ文章だけです。文章で送ってください。"
-    ]
+    assert house.vendor.texts() == [chat_sentence("attached", Language.JA, name="kani")]
     house.vendor.says("", type="sticker")
     house.vendor.says("", GUEST, group=GROUP, type="image")
     house.rest()
     assert len(house.vendor.texts()) == 1
     assert house.vendor.texts(GROUP) == []
+
+
+def test_a_picture_alone_is_answered_in_private_and_is_nobody_s_in_a_group(
+    house: LineHouse,
+) -> None:
+    house.vendor.attaches(None, b"\x89PNG\r\n\x1a\n" + bytes(9))
+    house.vendor.attaches(None, b"\x89PNG\r\n\x1a\n", GUEST, group=GROUP)
+    house.rest()
+    assert house.vendor.texts() == ["やあ"]
+    assert house.vendor.texts(GROUP) == []
+    assert len(house.home.files.list("kani", UPLOADS)) == 1
+    assert len(house.net.requests) == 1
 
 
 def test_somebody_whom_line_does_not_name_is_answered_all_the_same(house: LineHouse) -> None:

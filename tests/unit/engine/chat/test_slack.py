@@ -95,6 +95,9 @@ def test_the_doctor_names_what_is_missing_with_its_cure(house: SlackHouse) -> No
         return [(x.name, x.what, x.cure) for x in found if x.state is not DiagnosisResult.OK]
 
     assert bad() == []
+    house.vendor.scopes = house.vendor.scopes.replace(",files:read", "")
+    ((name, what, cure),) = bad()
+    assert (name, "files:read" in what, "reinstall" in cure) == ("scopes", True, True)
     house.vendor.scopes = "chat:write"
     ((name, what, cure),) = bad()
     assert (name, "users:read" in what, "reinstall" in cure) == ("scopes", True, True)
@@ -108,3 +111,22 @@ def test_the_doctor_names_what_is_missing_with_its_cure(house: SlackHouse) -> No
 
 def _shown(house: SlackHouse) -> list[Shown]:
     return house.vendor.shown[CHANNEL]
+
+
+@pytest.mark.parametrize("language", Language)
+def test_without_its_scope_a_file_is_named_with_what_the_owner_can_do(
+    house: SlackHouse, language: Language
+) -> None:
+    agent = house.home.agents.get("kani").agent
+    house.home.agents.save(agent.replaced(language=language))
+    house.vendor.scopes = "chat:write"
+    house.vendor.says("見て", files=[house.vendor.file("a.md", b"crab")])
+    house.vendor.says("", files=[{"id": "F1", "name": "b.md", "file_access": "check_file_info"}])
+    house.rest()
+    session = conversation_bound_to_channel(house.home, f"slack.D{OWNER}")
+    assert session is not None
+    lines = house.home.journal.lines(session.id, limit=9)
+    said = [each.text for each in lines if not each.from_agent]
+    assert "`opencrab admin slack doctor`" in said[0]
+    elsewhere = {Language.EN: "another organization", Language.JA: "ほかの組織"}
+    assert elsewhere[language] in said[1]

@@ -14,6 +14,7 @@ from opencrab.domain.conversation.message import DeliveryState
 from opencrab.domain.errors import Conflict, Invalid, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.chat.diagnosis import chat_setup_checks
+from opencrab.engine.chat.sentences import chat_sentence
 from opencrab.engine.conversation.channel_bindings import conversation_bound_to_channel
 from opencrab.engine.discord.diagnosis import DiagnosisResult
 from opencrab.gateways.door.telegram_polling import PAUSES, poll_telegram_updates
@@ -100,9 +101,23 @@ def test_what_is_no_text_is_answered_with_that(house: TelegramHouse) -> None:
     house.vendor.says(None, photo=[{}], caption="これは?")
     house.rest()
     told = house.vendor.texts()
-    assert len(told) == 2
-    assert "kani" in told[0]
-    assert told[1] == "やあ"
+    assert told == [chat_sentence("attached", Language.JA, name="kani"), "やあ"]
+
+
+@pytest.mark.parametrize("language", Language)
+def test_what_stands_beside_words_and_is_not_taken_is_named(
+    house: TelegramHouse, language: Language
+) -> None:
+    agent = house.home.agents.get("kani").agent
+    house.home.agents.save(agent.replaced(language=language))
+    house.vendor.says(None, video={}, caption="見て")
+    house.rest()
+    session = conversation_bound_to_channel(house.home, f"telegram.{OWNER}")
+    assert session is not None
+    words, note = house.home.journal.lines(session.id, limit=9)[0].text.splitlines()
+    assert words == "見て"
+    what = {Language.EN: "attached video: not received", Language.JA: "添付の動画"}
+    assert what[language] in note
 
 
 def test_owners_approve_by_buttons_and_others_are_told_so_alone(house: TelegramHouse) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.chat.event import Attached, ChatButtonEvent, ChatMessageEvent
+from opencrab.domain.conversation.sent_file import SentFile
 from opencrab.gateways.door.line_event import parse_line_event
 from tests.line.fake import BOT, GROUP, OWNER
 
@@ -62,11 +63,40 @@ def test_a_group_s_message_mentions_the_bot_only_if_line_says_so() -> None:
     assert said.mentions_bot
 
 
-@pytest.mark.parametrize("kind", ["image", "video", "audio", "file", "location", "sticker"])
+@pytest.mark.parametrize("kind", ["video", "audio", "location", "sticker"])
 def test_what_is_no_text_says_what_it_is(kind: str) -> None:
     said = parse_line_event(changed(message={"id": "1", "type": kind, "fileName": "x.pdf"}))
     assert isinstance(said, ChatMessageEvent)
     assert (said.text, said.attached) == ("", Attached(kind))
+
+
+PICTURE: dict[str, Any] = {
+    "type": "image",
+    "id": "354718705033693859",
+    "quoteToken": "q3Plxr4AgKd",
+    "contentProvider": {"type": "line"},
+    "imageSet": {"id": "E005D41A7288F41B6", "index": 1, "total": 2},
+}
+
+
+def test_a_picture_and_a_file_are_the_content_of_their_messages() -> None:
+    said = parse_line_event(changed(message=PICTURE))
+    assert isinstance(said, ChatMessageEvent)
+    assert (said.text, said.attached) == ("", None)
+    assert said.files == (SentFile(name="photo-693859.jpg", url="354718705033693859"),)
+    file = {"type": "file", "id": "325708", "fileName": "メモ.md", "fileSize": 2_138}
+    said = parse_line_event(changed(message=file))
+    assert isinstance(said, ChatMessageEvent)
+    assert said.files == (SentFile(name="メモ.md", size=2_138, url="325708"),)
+
+
+def test_a_picture_that_line_does_not_keep_is_elsewhere() -> None:
+    address = "https://example.com/original.jpg"
+    for told, url in ((address, address), (None, "elsewhere:")):
+        provider = {"type": "external", "originalContentUrl": told}
+        said = parse_line_event(changed(message=PICTURE | {"contentProvider": provider}))
+        assert isinstance(said, ChatMessageEvent)
+        assert said.files[0].url == url
 
 
 def test_a_button_says_what_we_put_into_it() -> None:

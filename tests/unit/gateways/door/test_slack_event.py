@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.chat.event import ChatButtonEvent, ChatMessageEvent
+from opencrab.domain.conversation.sent_file import SentFile
 from opencrab.gateways.door.slack_event import parse_slack_event, slack_words
 from tests.slack.fake import BOT, CHANNEL, OWNER
 
@@ -41,7 +42,43 @@ def test_a_private_message_is_answered_beside_it() -> None:
     said = parsed(**PRIVATE)
     assert (said.text, said.room.is_group, said.thread) == ("やあ", False, None)
     assert parsed(**PRIVATE, thread_ts="1767600000.000001").thread == "1767600000.000001"
-    assert parsed(**PRIVATE | {"text": ""}, files=[{"id": "F1"}]).attached is not None
+
+
+FILE: dict[str, Any] = {
+    "id": "F0S43PZDF",
+    "created": 1531763342,
+    "name": "海 の写真.png",
+    "title": "海",
+    "mimetype": "image/png",
+    "filetype": "png",
+    "size": 48,
+    "mode": "hosted",
+    "is_external": False,
+    "url_private": "https://files.slack.com/files-pri/T061EG9RZ-F0S43PZDF/_.png",
+    "url_private_download": "https://files.slack.com/files-pri/T061EG9RZ-F0S43PZDF/download/_.png",
+    "file_access": "visible",
+}
+
+
+@pytest.mark.parametrize("text", ["やあ", ""])
+def test_files_come_with_words_or_alone(text: str) -> None:
+    said = parsed(**PRIVATE | {"text": text, "subtype": "file_share"}, files=[FILE])
+    address = FILE["url_private_download"]
+    assert said.files == (SentFile(name="海 の写真.png", size=48, url=address),)
+    assert (said.text, said.attached) == (text, None)
+    mentioned = parsed(files=[FILE, FILE])
+    assert (mentioned.text, len(mentioned.files)) == ("元気?", 2)
+
+
+def test_a_file_of_another_organization_has_a_name_only() -> None:
+    elsewhere = {"id": "F1", "created": 0, "file_access": "check_file_info"}
+    assert parsed(files=[elsewhere]).files == (SentFile(name="file-1"),)
+    assert parsed(files=[FILE | {"url_private_download": None}]).files[0].url == FILE["url_private"]
+
+
+@pytest.mark.parametrize("files", [None, {}, "x", [None], [{"name": "\ud83e", "size": "x"}]])
+def test_files_that_are_none_break_nothing(files: object) -> None:
+    assert parsed(files=files).text == "元気?"
 
 
 def test_a_text_is_cut_to_what_a_message_holds() -> None:

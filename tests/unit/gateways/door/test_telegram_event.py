@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.chat.event import Attached, ChatButtonEvent, ChatEvent, ChatMessageEvent
+from opencrab.domain.conversation.sent_file import SentFile
 from opencrab.gateways.door.telegram_event import parse_telegram_update
 
 BOT = ("4242", "kani_bot")
@@ -59,6 +60,38 @@ def test_a_private_message_is_answered_beside_it() -> None:
     assert (caption.text, caption.attached) == ("これは?", None)
 
 
+SIZES = [
+    {"file_id": "s", "file_unique_id": "1", "width": 90, "height": 67, "file_size": 1_253},
+    {"file_id": "m", "file_unique_id": "2", "width": 800, "height": 600, "file_size": 96_000},
+    {"file_id": "l", "file_unique_id": "3", "width": 9_000, "height": 9_000, "file_size": 4**11},
+]
+
+
+def test_the_largest_picture_that_fits_is_taken_with_or_without_words() -> None:
+    said = parsed(**PRIVATE, text=None, photo=SIZES)
+    assert (said.text, said.attached) == ("", None)
+    assert said.files == (SentFile(name="photo-5.jpg", size=96_000, url="m"),)
+    only = parsed(**PRIVATE, text=None, photo=SIZES[2:], caption="これは?")
+    assert (only.text, only.files[0].size) == ("これは?", 4**11)
+
+
+def test_a_document_has_the_name_that_its_sender_gave_it() -> None:
+    told = {"file_id": "d", "file_unique_id": "4", "file_name": "メモ\n1.md", "file_size": 12}
+    said = parsed(**PRIVATE, text=None, document=told | {"mime_type": "text/markdown"})
+    assert said.files == (SentFile(name="メモ 1.md", size=12, url="d"),)
+
+
+@pytest.mark.parametrize("name", [None, 7, " ", "\ud83e", "a\0b"])
+def test_a_document_without_a_name_gets_one(name: object) -> None:
+    said = parsed(**PRIVATE, text=None, document={"file_id": "d", "file_name": name})
+    assert [(each.name, each.url) for each in said.files] == [("file-5", "d")]
+
+
+def test_a_moving_picture_is_no_document() -> None:
+    said = parsed(**PRIVATE, text=None, animation={}, document={"file_id": "d"}, caption="見て")
+    assert (said.attached, said.files, said.text) == (Attached.VIDEO, (), "見て")
+
+
 def test_text_that_no_message_can_hold_is_made_to_fit() -> None:
     assert parsed(text="a\0b").text == "ab"
     assert parsed(text="\ud83e").text == "\N{REPLACEMENT CHARACTER}" or parsed(text="\ud83e").text
@@ -99,7 +132,11 @@ JSON = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from([*MESSAGE, "caption", "reply_to_message"]), JSON))
+@given(
+    st.dictionaries(
+        st.sampled_from([*MESSAGE, "caption", "reply_to_message", "photo", "document"]), JSON
+    )
+)
 def test_no_update_breaks_the_reader(changes: dict[str, Any]) -> None:
     found = parsed(**changes)
     assert found is None or isinstance(found, ChatEvent)

@@ -17,7 +17,7 @@ from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.answers import AnswerFeed, NoWatchers
 from opencrab.ports.conversation.channel import DeliveryChannel, PreviewChannel
-from opencrab.ports.discord import Discord, FileSource
+from opencrab.ports.discord import Discord
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import IndexStatus, Search, SearchHit, SearchQuery
@@ -29,6 +29,7 @@ from opencrab.ports.world import WorldLink, WorldPost
 
 if TYPE_CHECKING:
     from opencrab.ports.conversation.chat_link import Chat
+    from opencrab.ports.conversation.file_source import FileSource
     from opencrab.ports.mcp import McpServers
     from opencrab.ports.models.directory import ProviderDirectory
 
@@ -127,7 +128,7 @@ class Runtime:
     web: Web | None = None
     web_search: SearchEngine | None = None
     discord: Discord | None = None
-    discord_files: FileSource | None = None
+    discord_files: "FileSource | None" = None
     community: Community = field(default_factory=Community)
     world: WorldLink | None = None
     mcp: "McpServers | None" = None

@@ -69,14 +69,3 @@ class Discord(Protocol):
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """Make any other API call as the bot, such as for its commands; returns the response."""
-
-
-class FileSource(Protocol):
-    """The files that people attach to messages, at the addresses that Discord gives them."""
-
-    def fetch(self, url: str, *, most: int, seconds: float) -> bytes:
-        """Return a file of at most `most` bytes, read within some seconds.
-
-        Raises Invalid (no address, or a strange answer), Refused (not an address of Discord's
-        files, or it leads elsewhere), NotFound (gone, or its link is over), TooLarge, Unavailable.
-        """

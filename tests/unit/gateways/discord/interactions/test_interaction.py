@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.discord.sent_file import SentFile
+from opencrab.domain.conversation.sent_file import SentFile
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.gateways.discord.interactions.interaction import (

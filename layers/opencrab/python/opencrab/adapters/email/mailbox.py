@@ -224,7 +224,7 @@ class OpenMailbox:
                 break
             self._begun[place] = email
         self._begun.clear()
-        return email
+        return email._replace(is_cut=len(email.content) >= MOST_BYTES)
 
     def _fetch_piece(self, uid: int, start: int, size: int) -> FetchedEmail | None:
         """Return a piece of a mail, which is empty behind its end; None if the mail is gone."""

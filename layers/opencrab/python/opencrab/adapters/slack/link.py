@@ -16,6 +16,9 @@ NAMES = 500
 SCOPES = ("app_mentions:read", "chat:write", "im:history", "users:read")
 """What the bot needs."""
 
+FILES = "files:read"
+"""The scope with which files of people can be fetched."""
+
 _LONGEST_NAME = 100
 
 
@@ -70,9 +73,12 @@ class SlackLink:
             return
         facts = {"name": found.get("user"), "id": found.get("team")}
         yield ChatCheck(name="token", state="ok", key="token", facts=facts)
-        missing = [each for each in SCOPES if each not in found["scopes"]]
-        if missing:
-            yield _problem("scopes", "scopes_missing", missing=", ".join(missing))
+        missing = [each for each in (*SCOPES, FILES) if each not in found["scopes"]]
+        facts = {"missing": ", ".join(missing)}
+        if missing == [FILES]:
+            yield ChatCheck(name="scopes", state="warning", key="files_scope_missing", facts=facts)
+        elif missing:
+            yield _problem("scopes", "scopes_missing", **facts)
         else:
             yield ChatCheck(name="scopes", state="ok", key="scopes")
 

@@ -95,6 +95,10 @@ class TelegramClient:
             self._paused[chat] = self._seconds() + _pause_seconds(told)
         raise telegram_error(response, token)
 
+    def file_address(self, path: str) -> str:
+        """Return where a file is downloaded whose path the method getFile returned."""
+        return f"{self._api}/file/bot{self._tokens.token()}/{path}"
+
     def _exchanged(
         self, method: str, body: Mapping[str, Any], token: str, wait: float
     ) -> httpx.Response:

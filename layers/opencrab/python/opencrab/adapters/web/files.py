@@ -22,7 +22,10 @@ _GONE = frozenset({403, 404, 410})
 
 
 class HttpFiles:
-    """`ports.discord.FileSource` for files below allowed addresses; arguments as `HttpPages`."""
+    """`ports.conversation.file_source.FileSource` for files below allowed addresses.
+
+    Its arguments are those of `HttpPages`.
+    """
 
     def __init__(
         self,
@@ -36,20 +39,23 @@ class HttpFiles:
         self._clock = clock
         self._get = GuardedGet(connector, resolve, clock, new_tls, what="file", allowance="in time")
 
-    def fetch(self, url: str, *, most: int, seconds: float) -> bytes:
+    def fetch(
+        self, url: str, *, most: int, seconds: float, headers: Iterable[tuple[str, str]] = ()
+    ) -> bytes:
+        """Return a file; `headers` are sent to allowed addresses only."""
         address, deadline = Address.of(url), self._clock() + seconds
         if self._allowed.prefix(address) is None:
             raise Refused("this address is not allowed")
-        with self._get.opened(address, _HEADERS, deadline) as response:
-            headers = web_response_headers(response)
+        with self._get.opened(address, [*_HEADERS, *headers], deadline) as response:
+            told = web_response_headers(response)
             if response.status in MOVED:
                 raise Refused("the file's server redirects")
             if response.status in _GONE:
                 raise NotFound(f"the file's server returned status {response.status}")
             require_web_status_200("file", response.status)
-            if headers.get("content-encoding", "identity").strip().lower() != "identity":
+            if told.get("content-encoding", "identity").strip().lower() != "identity":
                 raise Unavailable("the file came packed, although it was asked for as it is")
-            announced = headers.get("content-length", "")
+            announced = told.get("content-length", "")
             if announced.isascii() and announced.isdecimal() and int(announced[:20]) > most:
                 raise _too_large(most)
             return _read_at_most(self._get.pieces(response, deadline), most)

@@ -14,10 +14,12 @@ from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
     from opencrab.adapters.email.link import EmailLink
+    from opencrab.adapters.email.mailbox import ImapMailbox
     from opencrab.adapters.email.post import SmtpPost
     from opencrab.adapters.email.server import EmailPasswords
     from opencrab.domain.email.intake import EmailRules
     from opencrab.ports.conversation.channel import DeliveryChannel
+    from opencrab.ports.conversation.file_source import FileSource
     from opencrab.ports.documents import Documents
     from opencrab.settings import Settings
 
@@ -57,14 +59,26 @@ def email_link_from_settings(
 ) -> "EmailLink":
     """Return the calls to both servers; raises Invalid for a malformed address."""
     from opencrab.adapters.email.link import EmailLink
+
+    mailbox = _mailbox(configured, passwords)
+    post = email_post_from_settings(configured, passwords)
+    return EmailLink(mailbox, post, facts, email_rules_from_settings(configured))
+
+
+def email_files_from_settings(configured: "Settings", passwords: "EmailPasswords") -> "FileSource":
+    """Return the files of mails, by connections of their own; raises Invalid."""
+    from opencrab.adapters.email.files import EmailFiles
+
+    return EmailFiles(_mailbox(configured, passwords))
+
+
+def _mailbox(configured: "Settings", passwords: "EmailPasswords") -> "ImapMailbox":
     from opencrab.adapters.email.mailbox import ImapMailbox
     from opencrab.adapters.email.server import parse_mail_server
 
     server = parse_mail_server(str(configured.get(f"{_SETTING}.imap")), f"{_SETTING}.imap")
     folder = str(configured.get(f"{_SETTING}.mailbox"))
-    mailbox = ImapMailbox(server, _user(configured), passwords, folder)
-    post = email_post_from_settings(configured, passwords)
-    return EmailLink(mailbox, post, facts, email_rules_from_settings(configured))
+    return ImapMailbox(server, _user(configured), passwords, folder)
 
 
 def email_post_from_settings(configured: "Settings", passwords: "EmailPasswords") -> "SmtpPost":

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from opencrab import settings
 from opencrab.domain.chat.people import LINE, SLACK, TELEGRAM, ChatPeople, GroupRule
@@ -21,6 +22,8 @@ from opencrab.ports.conversation.chat_link import Chat, ChatLink
 from opencrab.ports.documents import Documents
 
 if TYPE_CHECKING:
+    from opencrab.adapters.web.files import HttpFiles
+    from opencrab.ports.conversation.file_source import FileSource
     from opencrab.settings import Settings
 
 FRESH = timedelta(minutes=5)
@@ -71,6 +74,7 @@ def with_chat_services(
             secret.token,
             service.secret[1],
             is_polled=kind == TELEGRAM and bool(configured.get("gateway.telegram.polling")),
+            files=cast("FileSource", _LaterChat(made, 2)),
         )
     if configured.get("gateway.email.enabled"):
         password = _email_password(secrets, clock, load)
@@ -171,35 +175,63 @@ def _setting_error(kind: str, name: str, form: str) -> Invalid:
 
 def _make_line(
     api: str, token: StoredChatSecret, facts: Documents, clock: Clock
-) -> tuple[DeliveryChannel, ChatLink]:
+) -> "tuple[DeliveryChannel, ChatLink, FileSource]":
+    from opencrab.adapters.chat.files import FilesWithToken
     from opencrab.adapters.line.channel import LineChannel
     from opencrab.adapters.line.client import LineClient
+    from opencrab.adapters.line.files import LineFiles
     from opencrab.adapters.line.link import LineLink
 
-    line = LineClient(*_transport("LINE", LINE, api), token)
-    return LineChannel(line, facts, clock), LineLink(line)
+    connect, address = _transport("LINE", LINE, api)
+    line = LineClient(connect, address, token)
+    # LINE has hosts of its own for content: `api-data` beside `api`.
+    host = re.sub(r"^api\.", "api-data.", urlsplit(address).hostname or "")
+    below = f"https://{host}/v2/bot/message/"
+    files = LineFiles(FilesWithToken(_later_files(below), token), below)
+    return LineChannel(line, facts, clock), LineLink(line), files
 
 
 def _make_slack(
     api: str, token: StoredChatSecret, _facts: Documents, _clock: Clock
-) -> tuple[DeliveryChannel, ChatLink]:
+) -> "tuple[DeliveryChannel, ChatLink, FileSource]":
+    from opencrab.adapters.chat.files import FilesWithToken
     from opencrab.adapters.slack.channel import SlackChannel
     from opencrab.adapters.slack.client import SlackClient
+    from opencrab.adapters.slack.files import SlackFiles
     from opencrab.adapters.slack.link import SlackLink
 
-    slack = SlackClient(*_transport("Slack", SLACK, api), token)
-    return SlackChannel(slack), SlackLink(slack)
+    connect, address = _transport("Slack", SLACK, api)
+    slack = SlackClient(connect, address, token)
+    below = f"https://files.{urlsplit(address).hostname}/"
+    files = SlackFiles(FilesWithToken(_later_files(below), token), below)
+    return SlackChannel(slack), SlackLink(slack), files
 
 
 def _make_telegram(
     api: str, token: StoredChatSecret, _facts: Documents, _clock: Clock
-) -> tuple[DeliveryChannel, ChatLink]:
+) -> "tuple[DeliveryChannel, ChatLink, FileSource]":
     from opencrab.adapters.telegram.channel import TelegramChannel
     from opencrab.adapters.telegram.client import TelegramClient
+    from opencrab.adapters.telegram.files import TelegramFiles
     from opencrab.adapters.telegram.link import TelegramLink
 
-    telegram = TelegramClient(*_transport("Telegram", TELEGRAM, api), token)
-    return TelegramChannel(telegram), TelegramLink(telegram)
+    connect, address = _transport("Telegram", TELEGRAM, api)
+    telegram = TelegramClient(connect, address, token)
+    files = TelegramFiles(telegram, _later_files(f"{address}/file/"))
+    return TelegramChannel(telegram), TelegramLink(telegram), files
+
+
+def _later_files(*prefixes: str) -> "HttpFiles":
+    """Return access to files below addresses on the internet; it is set up at the first use."""
+
+    def make() -> "tuple[HttpFiles]":
+        from opencrab.adapters.providers.transport.http_connections import TimedBackend
+        from opencrab.adapters.web.address import AllowList
+        from opencrab.adapters.web.files import HttpFiles
+
+        return (HttpFiles(AllowList(prefixes), TimedBackend()),)
+
+    return cast("HttpFiles", _LaterChat(cache(make), 0))
 
 
 def _transport(name: str, kind: str, api: str) -> tuple[Callable[[], Any], str]:
@@ -212,12 +244,12 @@ def _transport(name: str, kind: str, api: str) -> tuple[Callable[[], Any], str]:
 
 @dataclass(frozen=True)
 class _Service:
-    """A chat service: its secrets by setting and name, and what makes its channel and its link."""
+    """A chat service: its secrets by setting and name; `make` makes channel, link and files."""
 
     kind: str
     token: tuple[str, str]
     secret: tuple[str, str]
-    make: Callable[..., tuple[DeliveryChannel, ChatLink]]
+    make: Callable[..., tuple[Any, ...]]
 
 
 _SERVICES = (
@@ -261,6 +293,9 @@ def _email(
         made = configured, password, facts
         return email.email_channel_from_settings(*made), email.email_link_from_settings(*made)
 
+    def make_files() -> "tuple[FileSource]":
+        return (email.email_files_from_settings(configured, password),)
+
     made = cache(make)
     people = email.email_people_from_settings(configured)
     chat = Chat(
@@ -269,5 +304,6 @@ def _email(
         password.token,
         EMAIL_PASSWORD,
         agents=tuple(each for each in rules.aliases.values() if each),
+        files=cast("FileSource", _LaterChat(cache(make_files), 0)),
     )
     return cast("DeliveryChannel", _LaterChat(made, 0)), chat

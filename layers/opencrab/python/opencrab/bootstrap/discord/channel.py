@@ -19,11 +19,12 @@ from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.channel import DeliveryChannel, PreviewChannel
-from opencrab.ports.discord import Discord, FileSource
+from opencrab.ports.discord import Discord
 from opencrab.ports.documents import Documents
 from opencrab.ports.web import SignedPost
 
 if TYPE_CHECKING:
+    from opencrab.ports.conversation.file_source import FileSource
     from opencrab.settings import Settings
 
 FRESH = timedelta(minutes=5)
@@ -43,7 +44,7 @@ class DiscordParts:
     community: Community = field(default_factory=Community)
     channels: Mapping[str, DeliveryChannel] = field(default_factory=dict)
     previews: Mapping[str, PreviewChannel] = field(default_factory=dict)
-    discord_files: FileSource | None = None
+    discord_files: "FileSource | None" = None
     signed_post: SignedPost | None = None
 
 
@@ -183,7 +184,7 @@ def _client(api: str, tokens: StoredBotTokens, clock: Clock) -> Discord:
     return DiscordClient(new_client, checked, tokens, clock, Event().wait)
 
 
-def discord_files() -> FileSource:
+def discord_files() -> "FileSource":
     """Build the access to Discord's files, which needs no token."""
     from opencrab.adapters.providers.transport.http_connections import TimedBackend
     from opencrab.adapters.web.address import AllowList

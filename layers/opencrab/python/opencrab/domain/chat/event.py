@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.sent_file import SentFile
 from opencrab.domain.value import MESSAGE_BYTES, Text, Value, value_with_surrogates_joined
 
 REPLY = "chat_reply"
@@ -20,12 +21,10 @@ TOKEN_SURE = timedelta(seconds=50)
 
 
 class Attached(StrEnum):
-    """What a message is beside text."""
+    """What a message has beside text and files, and no agent takes."""
 
-    IMAGE = "image"
     VIDEO = "video"
     AUDIO = "audio"
-    FILE = "file"
     LOCATION = "location"
     STICKER = "sticker"
     OTHER = "other"
@@ -87,7 +86,7 @@ def _within_message(text: str) -> str:
 
 
 class ChatMessageEvent(ChatEvent):
-    """A person's message; `attached` says what it is if it is no text.
+    """A person's message; `attached` says what else it has beside text and files.
 
     With `holds_others` it has words of others in it, and counts as theirs.
     """
@@ -96,6 +95,7 @@ class ChatMessageEvent(ChatEvent):
     text: Annotated[Text, BeforeValidator(_within_message)] = ""
     mentions_bot: bool = False
     attached: Attached | None = None
+    files: tuple[SentFile, ...] = ()
     holds_others: bool = False
 
 

@@ -20,7 +20,7 @@ from opencrab.domain.value import value_with_surrogates_joined
 MOST_CHARACTERS = 20_000
 """Characters of one mail that are read; a longer one is cut, and that is said."""
 
-MOST_SUBJECT, MOST_NAME, MOST_FILES, MOST_REFERENCES = 300, 60, 10, 20
+MOST_SUBJECT, MOST_NAME, MOST_FILES, MOST_REFERENCES = 300, 60, 50, 20
 
 _MESSAGE_ID = re.compile(r"<[!-;=?-~]{3,240}>", re.ASCII)
 _RECIPIENTS = ("delivered-to", "x-original-to", "envelope-to", "to", "cc")
@@ -45,10 +45,14 @@ _TROUBLES = (
 
 
 class FetchedEmail(NamedTuple):
-    """A mail as it lies in a mailbox; `arrived` is None if its server does not tell."""
+    """A mail as it lies in a mailbox; `arrived` is None if its server does not tell.
+
+    With `is_cut` it is only the beginning of a longer one.
+    """
 
     content: bytes
     arrived: datetime | None = None
+    is_cut: bool = False
 
 
 class IncomingEmail(NamedTuple):
@@ -90,6 +94,29 @@ def parse_incoming_email(content: bytes) -> IncomingEmail:
         return _parse(_message(content))
     except _TROUBLES as error:
         raise UnreadableEmail(type(error).__name__) from None
+
+
+def files_of_incoming_email(content: bytes) -> tuple[bytes | None, ...]:
+    """Return what is attached, in the order of the names in `files`; None for what is no file.
+
+    Raises UnreadableEmail.
+    """
+    try:
+        return tuple(_decode_file(each) for each in _sent_parts(_message(content)))
+    except _TROUBLES as error:
+        raise UnreadableEmail(type(error).__name__) from None
+
+
+def _decode_file(part: Message) -> bytes | None:
+    """Return what is attached; a mail in a mail is taken as its source."""
+    try:
+        inner = part.get_payload()
+        if isinstance(inner, list):
+            return b"\n".join(cast(Message, each).as_bytes() for each in inner)
+        decoded = part.get_payload(decode=True)
+    except _TROUBLES:
+        return None
+    return decoded if isinstance(decoded, bytes) else None
 
 
 def _message(content: bytes) -> Message:
@@ -218,6 +245,10 @@ def _decode_part(part: Message) -> str:
 
 
 def _files(message: Message) -> tuple[str, ...]:
+    return tuple(_file_name(each) for each in _sent_parts(message))
+
+
+def _sent_parts(message: Message) -> list[Message]:
     attached = [each for each in _leaves(message) if _is_attached(each)]
     # A picture that a page shows, such as a logo below a name, is nothing that was sent.
     sent = [
@@ -225,7 +256,7 @@ def _files(message: Message) -> tuple[str, ...]:
         for each in attached
         if each.get_content_disposition() == "attachment" or "content-id" not in each
     ]
-    return tuple(_file_name(each) for each in sent[:MOST_FILES])
+    return sent[:MOST_FILES]
 
 
 def _file_name(part: Message) -> str:

@@ -8,11 +8,13 @@ from enum import StrEnum
 
 from pydantic import ValidationError
 
-from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Scope, Source
+from opencrab.domain.access.principal import Principal
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.chat.event import REPLY, Attached, ChatEvent, ChatMessageEvent
 from opencrab.domain.chat.people import ChatPerson, GroupRule
-from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.message import Message, Part, Sender, TextPart
+from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Changed, NeverSent, NotFound, OpenCrabError
 from opencrab.domain.turn.turn import Turn
@@ -58,9 +60,9 @@ class ChatOutcome:
 def answer_chat_message(runtime: Runtime, chat: Chat, said: ChatMessageEvent) -> ChatOutcome:
     """Let the agent of a chat service answer a message, once however often it comes.
 
-    In a group it answers who mentions the bot or begins with the agent's name. A private message
-    without text is answered with what the agent can read. Raises Conflict when concurrent updates
-    exhaust the retries, Unavailable of the stores and of the service.
+    In a group it answers who mentions the bot or begins with the agent's name. A message that is
+    neither text nor a file is answered with what the agent can read. Raises Conflict when
+    concurrent updates exhaust the retries, Unavailable of the stores and of the service.
     """
     if said.user_id is None:
         return ChatOutcome(silence=ChatSilence.UNKNOWN)
@@ -70,9 +72,9 @@ def answer_chat_message(runtime: Runtime, chat: Chat, said: ChatMessageEvent) ->
     if profile is None:
         tell_chat_person(chat, said, chat_sentence("nobody"))
         return ChatOutcome(silence=ChatSilence.NOBODY)
-    if said.attached is not None:
-        return _refuse_attachment(chat, said, said.attached, profile)
-    if not said.text.strip():
+    if not said.text.strip() and not said.files:
+        if said.attached is not None:
+            return _refuse_attachment(chat, said, said.attached, profile)
         return ChatOutcome(silence=ChatSilence.EMPTY)
     return ChatOutcome(_admit(runtime, chat, said, said.user_id, profile))
 
@@ -148,7 +150,7 @@ def _comparable(text: str) -> str:
 def _refuse_attachment(
     chat: Chat, said: ChatMessageEvent, attached: Attached, profile: Profile
 ) -> ChatOutcome:
-    """Tell the person that the agent reads text only; a sticker asks for nothing."""
+    """Tell the person what the agent can read; a sticker asks for nothing."""
     if attached is not Attached.STICKER:
         language, name = Language(profile.agent.language), profile.agent.name
         tell_chat_person(chat, said, chat_sentence("attached", language, name=name))
@@ -165,17 +167,57 @@ def _admit(
         agent_ids=(agent_id,), opened_by=person.principal_id, others_read=room.is_group
     )
     session = open_conversation_of_channel(runtime, room.binding, opening, known=(profile,))
+    authority = Authority.PUBLIC if said.holds_others else chat.people.authority(user_id)
     message = Message(
         source=Source.WEBHOOK,
         source_id=said.message_id,
         principal_id=person.principal_id,
         sender=Sender(id=person.principal_id, name=person.name),
-        authority=Authority.PUBLIC if said.holds_others else chat.people.authority(user_id),
-        parts=(TextPart(text=said.text),),
+        authority=authority,
+        parts=_parts(
+            runtime, chat, said, session, profile=profile, person=person, authority=authority
+        ),
         channel=room.channel(said.thread or said.id, awaited=True),
         metadata={f"{room.kind}_message": said.message_id},
     )
     return admit_turns_of_message(runtime, session.id, message, only=(agent_id,))
+
+
+def _parts(
+    runtime: Runtime,
+    chat: Chat,
+    said: ChatMessageEvent,
+    session: Session,
+    *,
+    profile: Profile,
+    person: ChatPerson,
+    authority: Authority,
+) -> tuple[Part, ...]:
+    """Return a message's text and files; what else it has is named below the text."""
+    text = said.text
+    if said.attached is not None:
+        language = Language(profile.agent.language)
+        what = chat_sentence(f"attached_{said.attached}", language)
+        note = chat_sentence("attached_beside", language, what=what)
+        text = "\n".join(each for each in (text, note) if each.strip())
+    if not said.files:
+        return (TextPart(text=text),)
+    from opencrab.engine.attachments.received_files import (  # noqa: PLC0415 - seldom needed
+        MessageFiles,
+        parts_of_message_with_files,
+    )
+
+    scope = Scope.OWNER if authority is Authority.OWNER else Scope.CHAT
+    principal = Principal(id=person.principal_id, name=person.name, scope=scope)
+    files = MessageFiles(
+        service=said.room.kind,
+        message_id=said.message_id,
+        files=said.files,
+        authority=authority,
+        source=chat.files,
+        owner=lambda _session: principal,
+    )
+    return parts_of_message_with_files(runtime, session, profile.agent.id, text, files)
 
 
 def _keep_token(runtime: Runtime, said: ChatMessageEvent) -> None:

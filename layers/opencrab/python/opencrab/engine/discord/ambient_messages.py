@@ -11,6 +11,7 @@ from pydantic import Field, StringConstraints
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.loop_guard import LOOP, WINDOW, BotRun
 from opencrab.domain.conversation.message import Message, Part, Sender, TextPart
+from opencrab.domain.conversation.sent_file import FILES, SentFile
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Session
 from opencrab.domain.discord.community import (
     Community,
@@ -22,7 +23,6 @@ from opencrab.domain.discord.community import (
     discord_channel,
     time_of_discord_snowflake,
 )
-from opencrab.domain.discord.sent_file import FILES, SentFile
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.turn.turn import Turn

@@ -1,89 +1,16 @@
-"""Received files: what people attach on Discord, fetched and stored as uploads of who sent it.
+"""Files of Discord's messages: whose uploads they are, and where they are fetched."""
 
-The links end after some hours, so files are fetched before their message is admitted. What became
-of each is kept first: the same message again means the same, whatever Discord answers then. A file
-that is not taken is named in the message with the reason, so that the agent can say so.
-"""
-
-import logging
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import StrEnum
-from functools import cached_property
 
 from opencrab.domain.access.authority import Authority, Scope
 from opencrab.domain.access.principal import Principal
-from opencrab.domain.conversation.attachment import (
-    PICTURE_BYTES,
-    UPLOADS,
-    WORKSPACE,
-    AttachmentFault,
-    judge_message_attachment,
-    message_attachment_name,
-)
-from opencrab.domain.conversation.message import FilePart, ImagePart, Part, TextPart
-from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.discord.community import Person, discord_authority
-from opencrab.domain.discord.sent_file import SentFile
-from opencrab.domain.document import new_fact
-from opencrab.domain.errors import (
-    Changed,
-    Conflict,
-    Invalid,
-    NotFound,
-    OpenCrabError,
-    Refused,
-    TooLarge,
-    Unavailable,
-)
-from opencrab.domain.identifier import stable_id
-from opencrab.domain.value import Language, Value
-from opencrab.domain.workspace.path import workspace_path
-from opencrab.engine.conversation.uploads import store_session_upload
+from opencrab.domain.conversation.message import Part
+from opencrab.domain.conversation.sent_file import SentFile
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.discord.community import KIND, Person, discord_authority
+from opencrab.engine.attachments.received_files import MessageFiles, parts_of_message_with_files
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.texts import Texts
-
-log = logging.getLogger(__name__)
-
-SECONDS = 10.0
-"""The time for all files of one message: a REST request on AWS has 20 seconds."""
-
-KEPT = timedelta(days=2)
-"""The time in which the same message may come again."""
-
-FETCHED = "discord_files"
-"""The kind of documents that say what became of a message's files; a session owns them."""
-
-_TRIES = 2
-_TRUSTED = {Authority.OWNER, Authority.USER}
-_TEXTS = Texts(__file__)
-
-
-class FileOutcome(StrEnum):
-    """What became of a file: it was stored as a picture or as a text, or why not."""
-
-    IMAGE = "image"
-    FILE = "file"
-    STRANGER = "stranger"
-    UNFETCHED = "unfetched"
-    ELSEWHERE = "elsewhere"
-    GONE = "gone"
-    UNREACHABLE = "unreachable"
-    TOO_LARGE = "too_large"
-    EMPTY = "empty"
-    NOT_TEXT = "not_text"
-    NO_PICTURE = "no_picture"
-    IS_PICTURE = "is_picture"
-    FULL = "full"
-    NOT_STORED = "not_stored"
-
-
-class FilesFetched(Value):
-    """What became of a message's files, in their order; it names neither files nor people."""
-
-    outcomes: tuple[FileOutcome, ...]
 
 
 @dataclass(frozen=True)
@@ -101,161 +28,32 @@ class SentMessage:
     quoting: Person | None = None
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """The files of one message to one session, and until when they are fetched."""
-
-    runtime: Runtime
-    session: Session
-    sent: SentMessage
-    deadline: datetime
-
-    def upload(self, place: int) -> tuple[str, str]:
-        """Return the id and the name of a file's upload, the same whenever the message comes."""
-        name = _storable_name(self.sent.files[place].name)
-        return stable_id("discord-file", self.session.id, self.sent.id, str(place)), name
-
-    @cached_property
-    def principal(self) -> Principal:
-        """The principal whose uploads the files are; an owner only if of every agent here."""
-        runtime, sent = self.runtime, self.sent
-        author = sent.quoting or sent.sender
-        owns = all(
-            discord_authority(
-                sent.sender, runtime.community, discord_presence(runtime.home.facts, agent_id)
-            )
-            is Authority.OWNER
-            for agent_id in self.session.agent_ids
-        )
-        scope = Scope.OWNER if owns else Scope.CHAT
-        return Principal(id=author.principal_id, name=author.name, scope=scope)
-
-    def reference(self, place: int) -> str:
-        """Return how a message refers to a stored file."""
-        upload_id, name = self.upload(place)
-        return WORKSPACE + workspace_path(f"{UPLOADS}/{upload_id}/{message_attachment_name(name)}")
-
-
 def discord_message_parts(
     runtime: Runtime, session_id: str, agent_id: str, sent: SentMessage
 ) -> tuple[Part, ...]:
-    """Return the parts of a message: its text, and its files, fetched once.
-
-    A file that is not taken is named below the text, with the reason, in the agent's language.
-    Raises Conflict if the session ended before, or if the message came with other files, as when
-    some were taken away since; Unavailable of the stores.
-    """
+    """Return the parts of a message, as `parts_of_message_with_files` does."""
+    files = MessageFiles(
+        service=KIND,
+        message_id=sent.id,
+        files=sent.files,
+        authority=sent.authority,
+        source=runtime.discord_files,
+        owner=lambda session: _uploader(runtime, session, sent),
+        is_quoted=sent.quoting is not None,
+    )
     session = runtime.home.sessions.get(session_id)
-    language = Language(runtime.home.agents.get(agent_id).agent.language)
-    batch = _Batch(runtime, session, sent, runtime.clock.now() + timedelta(seconds=SECONDS))
-    parts, notes = list[Part](), list[str]()
-    outcomes = _outcomes(batch)
-    if len(outcomes) != len(sent.files):
-        raise Conflict(
-            f"message {sent.id!r} came with {len(outcomes)} files before, now {len(sent.files)}",
-            cure="send a new message",
+    return parts_of_message_with_files(runtime, session, agent_id, sent.text, files)
+
+
+def _uploader(runtime: Runtime, session: Session, sent: SentMessage) -> Principal:
+    """Return the principal whose uploads the files are; an owner only if of every agent here."""
+    author = sent.quoting or sent.sender
+    owns = all(
+        discord_authority(
+            sent.sender, runtime.community, discord_presence(runtime.home.facts, agent_id)
         )
-    for place, outcome in enumerate(outcomes):
-        if outcome is FileOutcome.IMAGE:
-            parts.append(ImagePart(reference=batch.reference(place)))
-        elif outcome is FileOutcome.FILE:
-            parts.append(FilePart(reference=batch.reference(place)))
-        else:
-            notes.append(_note(sent, place, outcome, language))
-    said = "\n".join(filter(str.strip, (sent.text, *notes)))
-    return (TextPart(text=said), *parts) if said else tuple(parts)
-
-
-def _outcomes(batch: _Batch) -> tuple[FileOutcome, ...]:
-    """Return what became of each file, as stored when the message came first."""
-    facts, session, sent = batch.runtime.home.facts, batch.session, batch.sent
-    earlier = facts.get(session.id, FETCHED, sent.id)
-    if earlier is not None:
-        return earlier.read(FilesFetched).outcomes
-    if session.status is SessionStatus.ENDED:
-        raise Conflict(f"session {session.id!r} has ended", cure="start a new session")
-    outcomes = tuple(_take(batch, place, file) for place, file in enumerate(sent.files))
-    until = batch.runtime.clock.now() + KEPT
-    fetched = FilesFetched(outcomes=outcomes)
-    try:
-        facts.commit(new_fact(session.id, FETCHED, sent.id, fetched, expires_at=until))
-    except Changed:
-        stored = facts.get(session.id, FETCHED, sent.id)
-        return outcomes if stored is None else stored.read(FilesFetched).outcomes
-    return outcomes
-
-
-def _take(batch: _Batch, place: int, file: SentFile) -> FileOutcome:
-    """Fetch and store one file; raises Unavailable of the stores."""
-    if batch.sent.authority not in _TRUSTED:
-        # Of them a turn opens no file, and whoever passes by must not fill a workspace.
-        return FileOutcome.STRANGER
-    content = _fetch(batch, file)
-    if isinstance(content, FileOutcome):
-        return content
-    found = judge_message_attachment(file.name, content)
-    if isinstance(found, AttachmentFault):
-        return FileOutcome(found.value)
-    return _store(batch, place, content) or FileOutcome(found.kind)
-
-
-def _store(batch: _Batch, place: int, content: bytes) -> FileOutcome | None:
-    """Store a file; return why not if it cannot be stored."""
-    session, by = batch.session, batch.principal
-    try:
-        store_session_upload(batch.runtime, session, *batch.upload(place), content, by=by)
-    except TooLarge:
-        return FileOutcome.FULL
-    except (Invalid, Conflict) as error:
-        log.warning("attachment not stored: session=%s, error=%s", session.id, error.message)
-        return FileOutcome.NOT_STORED
-    return None
-
-
-def _fetch(batch: _Batch, file: SentFile) -> bytes | FileOutcome:
-    """Fetch a file within the time that the message's files have left."""
-    source, sent = batch.runtime.discord_files, batch.sent
-    if source is None or not file.url:
-        return FileOutcome.UNFETCHED
-    if file.size > PICTURE_BYTES:
-        return FileOutcome.TOO_LARGE
-    for _ in range(_TRIES):
-        left = (batch.deadline - batch.runtime.clock.now()).total_seconds()
-        if left <= 0:
-            break
-        try:
-            return source.fetch(file.url, most=PICTURE_BYTES, seconds=left)
-        except Unavailable as error:
-            log.warning("attachment not fetched: message=%s, error=%s", sent.id, error.message)
-        except OpenCrabError as error:
-            log.warning("attachment not fetched: message=%s, error=%s", sent.id, error.message)
-            return _fault(error)
-    return FileOutcome.UNREACHABLE
-
-
-def _fault(error: OpenCrabError) -> FileOutcome:
-    match error:
-        case TooLarge():
-            return FileOutcome.TOO_LARGE
-        case NotFound():
-            return FileOutcome.GONE
-        case Refused() | Invalid(field="url"):
-            return FileOutcome.ELSEWHERE
-    return FileOutcome.UNREACHABLE
-
-
-def _storable_name(name: str) -> str:
-    """Return the file's name, or a shorter or plain one if no file may be called so."""
-    stem, dot, ending = name.rpartition(".")
-    for each in (name, f"{stem[:40]}{dot}{ending}", f"file{dot}{ending}"):
-        with suppress(Invalid):
-            workspace_path(f"{UPLOADS}/x/{message_attachment_name(each)}")
-            return each
-    return "file"
-
-
-def _note(sent: SentMessage, place: int, outcome: FileOutcome, language: Language) -> str:
-    """Name a file that was not taken; in a quotation if another person chose its name."""
-    why = _TEXTS[outcome][language]
-    note = _TEXTS["note"][language].format(name=sent.files[place].name, why=why)
-    return note if sent.quoting is None else f"> {note}"
+        is Authority.OWNER
+        for agent_id in session.agent_ids
+    )
+    scope = Scope.OWNER if owns else Scope.CHAT
+    return Principal(id=author.principal_id, name=author.name, scope=scope)

@@ -8,6 +8,7 @@ from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
+from opencrab.domain.conversation.sent_file import SentFile
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.discord.community import (
     KIND,
@@ -16,7 +17,6 @@ from opencrab.domain.discord.community import (
     Presence,
     discord_authority,
 )
-from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.errors import Conflict, NotFound, Refused
 from opencrab.domain.value import Language
 from opencrab.engine.conversation.channel_bindings import (

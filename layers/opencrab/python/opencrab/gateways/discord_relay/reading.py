@@ -7,7 +7,7 @@ from typing import Any
 
 import hikari
 
-from opencrab.domain.discord.sent_file import FILES, URL_CHARACTERS, discord_file_name
+from opencrab.domain.conversation.sent_file import FILES, URL_CHARACTERS, sent_file_name
 from opencrab.domain.text.hidden import name_without_hidden_text
 from opencrab.gateways.discord_relay.relay import RelayMessage
 
@@ -95,7 +95,7 @@ def _files(attachments: Sequence[hikari.Attachment]) -> Iterator[dict[str, Any]]
     for each in attachments[:FILES]:
         url = str(each.url)
         yield {
-            "name": _name(discord_file_name(each.filename, each.title or "")) or "?",
+            "name": _name(sent_file_name(each.filename, each.title or "")) or "?",
             "size": max(each.size, 0),
             "url": url if len(url) <= URL_CHARACTERS else "",
         }

@@ -1,13 +1,14 @@
 """Mails that were taken, read into the words that all chat services share, and handled."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.chat.event import ChatEvent, ChatMessageEvent, ChatRoom
+from opencrab.domain.conversation.sent_file import SentFile, told_file
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.email.address import EMAIL, one_line_of_email
 from opencrab.domain.email.letter import LETTER, LETTER_KEPT, Letter
@@ -66,19 +67,25 @@ def _message(
         message_id=event_id,
         text=_words(told, language),
         holds_others=told["holds_others"],
+        files=tuple(_files(told)),
     )
 
 
+def _files(told: Mapping[str, Any]) -> Iterator[SentFile]:
+    """Yield the files of a mail; an event of an earlier release tells only their names."""
+    place = told.get("place")
+    for number, name in enumerate(told["files"]):
+        url = f"{place}.{number}" if place else ""
+        yield told_file(name, 0, url, nameless=f"file-{number + 1}")
+
+
 def _words(told: Mapping[str, Any], language: Language) -> str:
-    """Return what the agent reads: the subject of a new conversation, the text, and what lacks."""
+    """Return what the agent reads: the subject of a new conversation, the text, if it is cut."""
     lines = [told["text"]]
     if told["is_new"] and told["subject"]:
         lines.insert(0, chat_sentence("email_subject", language, subject=told["subject"]))
     if told["is_cut"]:
         lines.append(chat_sentence("email_cut", language))
-    if told["files"]:
-        names = ", ".join(told["files"])
-        lines.append(chat_sentence("email_files", language, files=names))
     return "\n\n".join(each for each in lines if each)
 
 

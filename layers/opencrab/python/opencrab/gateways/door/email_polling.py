@@ -154,7 +154,7 @@ class EmailReader:
         fetched = self._fetched(mailbox, uid)
         if fetched is None:
             return False
-        silence = self._queue(fetched, again=again)
+        silence = self._queue(fetched, f"{mailbox.uidvalidity}.{uid}", again=again)
         if silence is not None:
             level = logging.WARNING if silence in _TOLD else logging.INFO
             log.log(level, "mail left unanswered: uid=%s, reason=%s", uid, silence)
@@ -182,12 +182,13 @@ class EmailReader:
             self._broken[key] = self._broken.get(key, 0) + 1
             raise
 
-    def _queue(self, fetched: FetchedEmail, *, again: bool) -> EmailSilence | None:
+    def _queue(self, fetched: FetchedEmail, place: str, *, again: bool) -> EmailSilence | None:
         """Queue a mail, else return why not; one that can never be queued holds up no other."""
         judged = self._judge(fetched.content)
         if isinstance(judged, EmailSilence):
             return judged
         email, accepted = judged
+        email = email._replace(is_cut=email.is_cut or fetched.is_cut)
         arrived = (fetched.arrived or self._clock.now()).timestamp()
         if again and self._facts.get(INSTALLATION_FACTS, LETTER, accepted.id) is not None:
             self._count(accepted, arrived)
@@ -195,9 +196,8 @@ class EmailReader:
         if not self._is_within_limit(accepted, arrived):
             return EmailSilence.LIMIT
         try:
-            event = ReceivedEvent(
-                accepted.id, accepted.room, encode_accepted_email(email, accepted)
-            )
+            text = encode_accepted_email(email, accepted, place)
+            event = ReceivedEvent(accepted.id, accepted.room, text)
             self._send(
                 encode_queued_event(SignedRequest(EMAIL, "", {}, b"", 0), event),
                 group=queue_name_of_request(EMAIL, "", event.group),
@@ -242,8 +242,8 @@ class EmailReader:
         return {id_: at for id_, at in heard.items() if abs(arrived - at) < _HOUR}
 
 
-def encode_accepted_email(email: IncomingEmail, accepted: AcceptedEmail) -> str:
-    """Return a mail as the text of its event."""
+def encode_accepted_email(email: IncomingEmail, accepted: AcceptedEmail, place: str) -> str:
+    """Return a mail as the text of its event; at its `place` in the mailbox are its files."""
     told = {
         **{name: value for name, value in accepted._asdict().items() if name != "id"},
         "address": email.sender,
@@ -252,6 +252,7 @@ def encode_accepted_email(email: IncomingEmail, accepted: AcceptedEmail) -> str:
         "message_id": email.message_id,
         "references": email.references,
         "files": email.files,
+        "place": place,
         "is_cut": email.is_cut,
     }
     return json.dumps(told, ensure_ascii=False)

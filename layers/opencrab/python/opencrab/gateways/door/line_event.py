@@ -18,6 +18,7 @@ from opencrab.domain.chat.event import (
     ChatRoom,
 )
 from opencrab.domain.chat.people import LINE
+from opencrab.domain.conversation.sent_file import SentFile, told_file
 from opencrab.engine.chat.events import handle_chat_event
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.door.request import QueuedEvent
@@ -27,6 +28,8 @@ MOST_CHARACTERS = 10_000
 
 _PLACES = {"user": "", "group": "groupId", "room": "roomId"}
 _ATTACHED = frozenset(Attached)
+_NAMELESS = {"image": "photo-{}.jpg", "file": "file-{}"}
+"""What is fetched, and how a file is called that LINE tells no name of."""
 
 
 def handle_received_event(runtime: Runtime, received: QueuedEvent) -> None:
@@ -55,15 +58,26 @@ def parse_line_event(event: object) -> ChatEvent | None:
 def _message(event: Mapping[str, Any]) -> ChatMessageEvent:
     message = _object(event.get("message"))
     kind = str(message.get("type", ""))
-    is_text = kind == "text"
+    is_text, is_file = kind == "text", kind in _NAMELESS
     attached = Attached(kind) if kind in _ATTACHED else Attached.OTHER
     return ChatMessageEvent(
         **_common(event),
         message_id=str(message.get("id", "")),
         text=str(message.get("text", ""))[:MOST_CHARACTERS] if is_text else "",
         mentions_bot=any(each.get("isSelf") is True for each in _mentionees(message)),
-        attached=None if is_text else attached,
+        attached=None if is_text or is_file else attached,
+        files=(_file(kind, message),) if is_file else (),
     )
+
+
+def _file(kind: str, message: Mapping[str, Any]) -> SentFile:
+    """Return the file that a message is; what LINE does not keep has an address elsewhere."""
+    provider = _object(message.get("contentProvider"))
+    message_id = str(message.get("id", ""))
+    is_kept = provider.get("type", "line") == "line"
+    url = message_id if is_kept else provider.get("originalContentUrl") or "elsewhere:"
+    nameless = _NAMELESS[kind].format(message_id[-6:])
+    return told_file(message.get("fileName"), message.get("fileSize"), url, nameless=nameless)
 
 
 def _common(event: Mapping[str, Any]) -> dict[str, Any]:

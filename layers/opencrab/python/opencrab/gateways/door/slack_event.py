@@ -2,18 +2,18 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from opencrab.domain.chat.event import (
-    Attached,
     ChatButtonEvent,
     ChatEvent,
     ChatMessageEvent,
     ChatRoom,
 )
 from opencrab.domain.chat.people import SLACK
+from opencrab.domain.conversation.sent_file import SentFile, told_file
 from opencrab.engine.chat.events import handle_chat_event
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.door.request import QueuedEvent
@@ -64,7 +64,6 @@ def _message(name: str, sent: Mapping[str, Any]) -> ChatMessageEvent | None:
     bots = [_object(each).get("user_id") for each in sent.get("authorizations") or ()]
     ts, thread = str(event.get("ts", "")), event.get("thread_ts")
     text = slack_words(str(event.get("text") or ""), tuple(map(str, bots)))
-    has_files = bool(event.get("files")) and not text.strip()
     return ChatMessageEvent(
         id=name,
         room=ChatRoom(kind=SLACK, id=str(event.get("channel")), is_group=not is_private),
@@ -74,8 +73,17 @@ def _message(name: str, sent: Mapping[str, Any]) -> ChatMessageEvent | None:
         message_id=ts,
         text=text[:MOST_CHARACTERS],
         mentions_bot=is_mention,
-        attached=Attached.FILE if has_files else None,
+        files=tuple(_files(event.get("files"))),
     )
+
+
+def _files(listed: object) -> Iterator[SentFile]:
+    """Yield the files of a message; those of other organizations have no address."""
+    for place, each in enumerate(listed if isinstance(listed, list) else ()):
+        told = _object(each)
+        address = told.get("url_private_download") or told.get("url_private")
+        name = told.get("name") or told.get("title")
+        yield told_file(name, told.get("size"), address, nameless=f"file-{place + 1}")
 
 
 def _press(name: str, sent: Mapping[str, Any]) -> ChatButtonEvent:

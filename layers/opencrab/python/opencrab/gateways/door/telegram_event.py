@@ -17,6 +17,8 @@ from opencrab.domain.chat.event import (
     ChatRoom,
 )
 from opencrab.domain.chat.people import TELEGRAM
+from opencrab.domain.conversation.attachment import PICTURE_BYTES
+from opencrab.domain.conversation.sent_file import SentFile, told_file
 from opencrab.engine.chat.events import handle_chat_event
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.door.request import QueuedEvent
@@ -26,14 +28,14 @@ MOST_CHARACTERS = 8_192
 """Characters of one message that are read; Telegram lets people write half as many."""
 
 _COMMAND = re.compile(r"/ask(?:@([A-Za-z0-9_]{1,64}))?(?:\s+|$)", re.ASCII | re.IGNORECASE)
-_ATTACHED = {
-    "photo": Attached.IMAGE,
+_ATTACHED: Mapping[str, Attached | None] = {
+    "photo": None,
     "video": Attached.VIDEO,
     "video_note": Attached.VIDEO,
     "animation": Attached.VIDEO,
     "voice": Attached.AUDIO,
     "audio": Attached.AUDIO,
-    "document": Attached.FILE,
+    "document": None,
     "venue": Attached.LOCATION,
     "location": Attached.LOCATION,
     "sticker": Attached.STICKER,
@@ -41,6 +43,7 @@ _ATTACHED = {
     "poll": Attached.OTHER,
     "dice": Attached.STICKER,
 }
+"""What a message may be beside text; None is fetched as a file."""
 
 
 def handle_received_event(runtime: Runtime, received: QueuedEvent) -> None:
@@ -92,8 +95,10 @@ def _message(
         named = re.compile(rf"@{re.escape(bot[1])}(?![A-Za-z0-9_])", re.IGNORECASE)
         is_mentioned = is_mentioned or named.search(text) is not None
         text = named.sub("", text).strip()
-    attached = next((_ATTACHED[each] for each in _ATTACHED if each in message), None)
-    if not text.strip() and attached is None and not is_group and given:
+    kind_of_part = next((each for each in _ATTACHED if each in message), "")
+    files = telegram_files(kind_of_part, message.get(kind_of_part), message_id)
+    attached = None if files else _ATTACHED.get(kind_of_part)
+    if not text.strip() and not kind_of_part and not is_group and given:
         text = given
     return ChatMessageEvent(
         id=name,
@@ -104,8 +109,34 @@ def _message(
         message_id=str(message_id),
         text=text[:MOST_CHARACTERS],
         mentions_bot=is_mentioned,
-        attached=None if text.strip() else attached,
+        attached=attached,
+        files=files,
     )
+
+
+def telegram_files(kind: str, part: object, message_id: int) -> tuple[SentFile, ...]:
+    """Return the picture or the document of a message, which has at most one.
+
+    Telegram shows a picture in several sizes: the largest is taken that an agent may be shown.
+    """
+    if kind == "document":
+        found = _object(part)
+        name, nameless = found.get("file_name"), f"file-{message_id}"
+    elif kind == "photo":
+        sizes = [_object(each) for each in part] if isinstance(part, list) else []
+        found = max(sizes, key=_rank_of_size, default={})
+        name, nameless = None, f"photo-{message_id}.jpg"
+    else:
+        return ()
+    return (told_file(name, found.get("file_size"), found.get("file_id"), nameless=nameless),)
+
+
+def _rank_of_size(found: Mapping[str, Any]) -> tuple[bool, int]:
+    """Return how good a size of a picture is: the largest of those that fit, else the smallest."""
+    told = found.get("file_size")
+    size = told if isinstance(told, int) else 0
+    fits = size <= PICTURE_BYTES
+    return fits, size if fits else -size
 
 
 def _without_command(text: str, own_name: str, *, is_group: bool) -> tuple[str, bool]:

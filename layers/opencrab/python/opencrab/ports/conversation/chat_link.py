@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from opencrab.domain.chat.event import ChatEvent, ChatRoom
 from opencrab.domain.chat.people import ChatPeople
 from opencrab.domain.value import Value
+
+if TYPE_CHECKING:
+    from opencrab.ports.conversation.file_source import FileSource
 
 
 class ChatCheck(Value):
@@ -57,7 +60,8 @@ class Chat:
 
     `signing_secret` returns the secret by which the service signs; it raises Refused if none is
     set, and Unavailable if it cannot be read now. Its name is `signing_secret_name`. A service
-    that `is_polled` needs none. `agents` are those that answer at addresses of their own.
+    that `is_polled` needs none. `agents` are those that answer at addresses of their own. `files`
+    is where people's files are fetched; without it none is taken.
     """
 
     people: ChatPeople
@@ -66,3 +70,4 @@ class Chat:
     signing_secret_name: str
     is_polled: bool = False
     agents: tuple[str, ...] = ()
+    files: "FileSource | None" = field(default=None, repr=False)

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import QUOTES, Message, Part, Sender, TextPart
+from opencrab.domain.conversation.sent_file import SentFile
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.discord.community import (
     REPLY,
@@ -18,7 +19,6 @@ from opencrab.domain.discord.community import (
     discord_authority,
     discord_channel,
 )
-from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS

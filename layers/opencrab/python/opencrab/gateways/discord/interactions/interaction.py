@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from opencrab.domain.conversation.sent_file import FILES, URL_CHARACTERS, SentFile, sent_file_name
 from opencrab.domain.discord.community import InteractionReply, Person
-from opencrab.domain.discord.sent_file import FILES, URL_CHARACTERS, SentFile, discord_file_name
 from opencrab.domain.errors import Invalid
 from opencrab.domain.text.hidden import name_without_hidden_text
 from opencrab.domain.value import Language, value_with_surrogates_joined
@@ -221,7 +221,7 @@ def _file(attachment: Raw) -> SentFile:
     url, size = _text(attachment, "url"), attachment.get("size")
     return SentFile(
         name=interaction_user_name(
-            discord_file_name(_text(attachment, "filename"), _text(attachment, "title"))
+            sent_file_name(_text(attachment, "filename"), _text(attachment, "title"))
         ),
         size=size if isinstance(size, int) and size > 0 else 0,
         url=_interaction_words(url) if len(url) <= URL_CHARACTERS else "",

@@ -9,20 +9,14 @@ import pytest
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.attachment import UPLOADS
 from opencrab.domain.conversation.message import FilePart, ImagePart, Part, TextPart
+from opencrab.domain.conversation.sent_file import SentFile
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.conversation.upload_record import UPLOADED, UploadRecord
 from opencrab.domain.discord.community import Person
-from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.errors import Conflict, Unavailable
 from opencrab.domain.value import Language
-from opencrab.engine.discord.received_files import (
-    FETCHED,
-    KEPT,
-    FileOutcome,
-    FilesFetched,
-    SentMessage,
-    discord_message_parts,
-)
+from opencrab.engine.attachments.received_files import KEPT, FileOutcome, FilesFetched
+from opencrab.engine.discord.received_files import SentMessage, discord_message_parts
 from tests.unit.adapters.web.net import Answer, Net, reply
 from tests.unit.engine.known_world import NOW, World
 
@@ -71,7 +65,7 @@ def test_files_are_uploads_of_their_sender_in_every_agents_workspace(world: Worl
 def test_what_became_of_files_is_kept_for_two_days_without_their_names(world: World) -> None:
     net = answering(world, lambda url: reply(status=404) if net.requests[1:] else reply(PNG))
     first = parts(world, sent(file(), file("b.png")))
-    kept = world.runtime.home.facts.get("s1", FETCHED, "1")
+    kept = world.runtime.home.facts.get("s1", "discord_files", "1")
     assert kept is not None
     assert kept.read(FilesFetched).outcomes == (FileOutcome.IMAGE, FileOutcome.GONE)
     assert kept.expires_at == NOW + KEPT

@@ -1,0 +1,70 @@
+"""Files of mails: read again from the mailbox, once for all of a mail, as far as a mail is read."""
+
+import pytest
+
+from opencrab.adapters.email.files import EmailFiles
+from opencrab.adapters.email.mailbox import MOST_BYTES
+from opencrab.domain.errors import NotFound, Refused, TooLarge, Unauthenticated, Unavailable
+from tests.discord.faults import Drop
+from tests.unit.adapters.email.speaking import Talk, talk
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+
+
+def fetched(files: EmailFiles, place: int, uid: int = 40, *, validity: int = 7) -> bytes:
+    return files.fetch(f"{validity}.{uid}.{place}", most=1_500_000, seconds=10)
+
+
+def sent(here: Talk, *contents: bytes) -> EmailFiles:
+    here.mail.says("見て", files=[(f"{n}.bin", each) for n, each in enumerate(contents)])
+    return EmailFiles(here.mailbox)
+
+
+def test_the_files_of_a_mail_are_read_at_once_and_in_order() -> None:
+    with talk() as here:
+        files = sent(here, PNG, "蟹".encode(), b"")
+        assert [fetched(files, place) for place in range(3)] == [PNG, "蟹".encode(), b""]
+        assert len(here.mail.pieces) == 1
+        assert not here.mail.kept[0].is_read
+        fetched(files, 0)
+        assert len(here.mail.pieces) == 2
+
+
+def test_of_a_mail_that_is_cut_the_last_file_is_too_large() -> None:
+    with talk() as here:
+        files = sent(here, PNG, bytes(MOST_BYTES))
+        assert fetched(files, 0) == PNG
+        with pytest.raises(TooLarge):
+            fetched(files, 1)
+        with pytest.raises(TooLarge):
+            EmailFiles(here.mailbox).fetch("7.40.0", most=9, seconds=10)
+
+
+def test_what_is_not_there_any_more_is_gone() -> None:
+    with talk() as here:
+        files = sent(here, PNG)
+        for place, uid, validity in ((1, 40, 7), (0, 41, 7), (0, 40, 8)):
+            with pytest.raises(NotFound):
+                fetched(files, place, uid, validity=validity)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "7.40", "7.40.x", "7.40.0.0", "https://example.com/", "\u0667.1.1"]
+)
+def test_an_id_that_is_none_opens_no_mailbox(url: str) -> None:
+    with talk() as here:
+        with pytest.raises(Refused):
+            EmailFiles(here.mailbox).fetch(url, most=9, seconds=10)
+        assert here.mail.log == []
+
+
+def test_a_mailbox_that_fails_is_asked_again_and_one_that_refuses_is_not() -> None:
+    with talk() as here:
+        files = sent(here, PNG)
+        here.mail.faults.plan("FETCH", Drop("before"))
+        with pytest.raises(Unavailable):
+            fetched(files, 0)
+        assert fetched(files, 0) == PNG
+        here.mail.password = "another"
+        with pytest.raises(Unauthenticated):
+            fetched(files, 0)
