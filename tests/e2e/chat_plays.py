@@ -184,11 +184,21 @@ class ChatEnd:
                 yield f"lost: {text[:20]} {[each.state for each in self.speech]}"
 
     def _of_files(self) -> Iterator[str]:
-        """A file is in the workspace once."""
+        """A file is in the workspace once; one that did not come in time is named instead."""
         paths = [each.path for each in self.house.home.files.list(self.agent_id, UPLOADS)]
         wanted = [] if self.scene.file is None else [self.scene.file[0]]
-        if [each.rpartition("/")[2] for each in paths] != wanted:
+        is_taken = [each.rpartition("/")[2] for each in paths] == wanted
+        if not is_taken and (paths or not self._is_named(wanted[0])):
             yield f"files: {paths}"
+
+    def _is_named(self, file: str) -> bool:
+        """Whether the message says that a file was not received."""
+        home, note = self.house.home, f"[添付ファイル {file}: 受け取れていません"
+        sessions = home.sessions.page(limit=5_000, after=None)
+        own = [each for each in sessions if self.agent_id in each.agent_ids]
+        return any(
+            note in line.text for each in own for line in home.journal.lines(each.id, limit=9)
+        )
 
     def _of_states(self) -> Iterator[str]:
         for each in self.speech:
