@@ -6,6 +6,7 @@ No token appears in an error or a log.
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 
@@ -23,6 +24,8 @@ from opencrab.domain.errors import (
     Unavailable,
 )
 
+_JSON = "application/json; charset=utf-8"
+_FORM = "application/x-www-form-urlencoded"
 _WORDS = 300
 _LIMITED = 429
 _NOT_THERE = frozenset(
@@ -63,29 +66,32 @@ class SlackClient:
         self._tokens = tokens
 
     def call(self, method: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Call a method and return what Slack answers; raises what it says is wrong."""
+        """Call a method that writes; return what Slack answers, raise what it says is wrong."""
+        return self._called(method, _JSON, json.dumps(body, ensure_ascii=False))
+
+    def read(self, method: str, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+        """Call a method that reads: these take no JSON (https://docs.slack.dev/apis/web-api)."""
+        return self._called(method, _FORM, urlencode(arguments))
+
+    def _called(self, method: str, kind: str, content: str) -> Mapping[str, Any]:
         token = self._tokens.token()
-        response = self._exchanged(method, body, token)
+        response = self._exchanged(method, kind, content, token)
         if _error_code(response) in _TOKENS:
             # Whoever replaced the token did so a moment ago.
             self._tokens.forget()
             newer = self._tokens.token()
             if newer != token:
-                response = self._exchanged(method, body, newer)
+                response = self._exchanged(method, kind, content, newer)
         told = object_of_chat_response(response)
         if told.get("ok") is True:
             scopes = response.headers.get("x-oauth-scopes", "")
             return {**told, "scopes": tuple(each.strip() for each in scopes.split(","))}
         raise slack_error(response)
 
-    def _exchanged(self, method: str, body: Mapping[str, Any], token: str) -> httpx.Response:
-        headers = {
-            "authorization": f"Bearer {token}",
-            "content-type": "application/json; charset=utf-8",
-        }
-        content = json.dumps(body, ensure_ascii=False).encode()
+    def _exchanged(self, method: str, kind: str, content: str, token: str) -> httpx.Response:
+        headers = {"authorization": f"Bearer {token}", "content-type": kind}
         url = f"{self._api}/{method}"
-        return post_to_chat_service("Slack", self._connect, url, headers, content)
+        return post_to_chat_service("Slack", self._connect, url, headers, content.encode())
 
 
 def slack_error(response: httpx.Response) -> OpenCrabError:

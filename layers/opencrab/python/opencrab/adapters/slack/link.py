@@ -7,7 +7,7 @@ from typing import Any
 from opencrab.adapters.slack.client import SlackClient
 from opencrab.adapters.slack.rendering import escape_slack_text
 from opencrab.domain.chat.event import ChatEvent, ChatRoom
-from opencrab.domain.errors import NotFound, OpenCrabError, Refused, Unavailable
+from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.ports.conversation.chat_link import ChatCheck
 
 NAMES = 500
@@ -34,8 +34,8 @@ class SlackLink:
         if user_id in self._names:
             return self._names[user_id]
         try:
-            user: Any = self._slack.call("users.info", {"user": user_id}).get("user") or {}
-        except (NotFound, Refused):
+            user: Any = self._slack.read("users.info", {"user": user_id}).get("user") or {}
+        except (Invalid, NotFound, Refused):  # without a name the message is worth as much
             return None
         profile = user.get("profile") or {}
         given = (profile.get("display_name"), user.get("real_name"), user.get("name"))
