@@ -37,8 +37,9 @@ def templates() -> dict[str, str]:
         module = str(path.relative_to(PACKAGE))
         if module.split("/", maxsplit=1)[0] not in UNTRANSLATED:
             found |= {text: module for text in _told_in(tree) if text not in found}
-    for text, module in [*_texts_of_faults(), *((text, PROBLEM) for text in _texts_of_problems())]:
-        found.setdefault(text, str(module.relative_to(PACKAGE)))
+    told = [*_texts_of_faults(), *((text, PROBLEM) for text in _texts_of_problems())]
+    for text, path in told:
+        found.setdefault(text, str(path.relative_to(PACKAGE)))
     return {text: module for text, module in found.items() if _says_something(text)}
 
 
