@@ -37,8 +37,9 @@ def templates() -> dict[str, str]:
         module = str(path.relative_to(PACKAGE))
         if module.split("/", maxsplit=1)[0] not in UNTRANSLATED:
             found |= {text: module for text in _told_in(tree) if text not in found}
-    for text in _texts_of_problems():
-        found.setdefault(text, str(PROBLEM.relative_to(PACKAGE)))
+    told = [*_texts_of_faults(), *((text, PROBLEM) for text in _texts_of_problems())]
+    for text, path in told:
+        found.setdefault(text, str(path.relative_to(PACKAGE)))
     return {text: module for text, module in found.items() if _says_something(text)}
 
 
@@ -143,7 +144,7 @@ def _defaults(function: ast.FunctionDef, told: Mapping[str, int | None]) -> Iter
 @cache
 def literals() -> set[str]:
     """All texts in the source, `{}` for each value, whatever they are used for."""
-    found = set(_texts_of_problems())
+    found = {*_texts_of_problems(), *(text for text, _ in _texts_of_faults())}
     for tree in _modules().values():
         for node in ast.walk(tree):
             for text in _templates(node, {}) if isinstance(node, ast.expr) else ():
@@ -159,6 +160,22 @@ def _texts_of_problems() -> Iterator[str]:
             yield from (text for each in given for text in _templates(each, {}))
     for texts in json.loads(VALIDATION.read_text("utf-8")).values():
         yield from (re.sub(r"{\w+}", "{}", text) for text in texts.values())
+
+
+def _texts_of_faults() -> Iterator[tuple[str, Path]]:
+    """What providers' errors are told as: tables by fault, and what is said otherwise."""
+    for path, tree in _modules().items():
+        for name, values in _texts_by_name(tree).items():
+            for value in values:
+                is_table = isinstance(value, ast.Dict) and "Fault" in map(_owner, value.keys)
+                if path.name == "error.py" and (is_table or name == "_OTHERWISE"):
+                    for each in ast.walk(value):
+                        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                            yield re.sub(r"{[^}]*}", "{}", each.value), path
+
+
+def _owner(key: ast.expr | None) -> str:
+    return _name(key.value) if isinstance(key, ast.Attribute) else ""
 
 
 def _says_something(text: str) -> bool:

@@ -75,6 +75,15 @@ def test_a_sentence_before_a_text_is_no_place() -> None:
             "パス 'my notes/x' に問題があります: フォルダーを指しています",
         ),
         (
+            "openai refused the key in OPENAI_API_KEY: (401) Incorrect API key: oc",
+            "openai が OPENAI_API_KEY のキーを拒否しました: (401) Incorrect API key: oc",
+        ),
+        (
+            "rate limited by openai (HTTP 429); retry in 3 s: slow down",
+            "openai の呼び出し回数の制限に達しました(HTTP 429); retry in 3 s: slow down",
+        ),
+        ("check the api_key of this provider", "このプロバイダーの api_key を確認してください"),
+        (
             "skill 'crab' is active: it is not on trial",
             "スキル 'crab' の状態は active です: 試用中ではありません",
         ),

@@ -58,11 +58,11 @@ _ADVICE = {
         "{name} does not know the model {model!r} at this address",
         "check the model's name and the provider's base_url",
     ),
-    Fault.RATE_LIMITED: ("rate limited by {name} (HTTP {status}){retry}", ""),
+    Fault.RATE_LIMITED: ("rate limited by {name} (HTTP {status}{retry})", ""),
     Fault.OVERLOADED: ("{name} is overloaded", ""),
     Fault.BAD_REQUEST: ("{name} refused the request ({status})", ""),
 }
-_FAILED = ("{name} failed ({status})", "")
+_OTHERWISE = ("{name} failed ({status})", "")
 _REQUEST, _SERVER, _BEYOND = 400, 500, 600
 
 
@@ -133,7 +133,7 @@ def _advice(
     fault: Fault, status: int, party: ErrorParty, wait: float | None
 ) -> tuple[str, str | None]:
     """Return message and cure for a fault; the cure is None if the owner can do nothing."""
-    happened, cure = _ADVICE.get(fault, _FAILED)
+    happened, cure = _ADVICE.get(fault, _OTHERWISE)
     names = {
         "name": party.provider,
         "model": party.model or "the model",
