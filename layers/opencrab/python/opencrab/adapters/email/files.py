@@ -4,6 +4,8 @@ So a mail lies in no queue and in no store of ours, but for those of its files t
 """
 
 import re
+from collections.abc import Callable
+from time import monotonic
 
 from opencrab.adapters.email.mailbox import ImapMailbox
 from opencrab.adapters.email.server import SECONDS
@@ -17,7 +19,7 @@ from opencrab.domain.errors import (
     Unavailable,
 )
 
-_ID = re.compile(r"([0-9]{1,20})\.([0-9]{1,20})\.([0-9]{1,4})", re.ASCII)
+_ID = re.compile(r"([0-9a-z]{1,32})\.([0-9]{1,20})\.([0-9]{1,20})\.([0-9]{1,4})", re.ASCII)
 
 _Files = tuple[bytes | None, ...]
 
@@ -25,18 +27,30 @@ _Files = tuple[bytes | None, ...]
 class EmailFiles:
     """`ports.conversation.file_source.FileSource` for files of mails.
 
-    The id of a file is the validity of the mailbox, the mail's UID, and the file's place in it.
+    The id of a file is the mailbox's name and validity, the mail's UID, and the file's place in it.
+    In another mailbox the same numbers are somebody else's mail.
+
+    Args:
+        mailbox: Where the mails are.
+        name: The mailbox's name in ids.
+        seconds: Monotonic seconds.
     """
 
-    def __init__(self, mailbox: ImapMailbox) -> None:
+    def __init__(
+        self, mailbox: ImapMailbox, name: str, seconds: Callable[[], float] = monotonic
+    ) -> None:
         self._mailbox = mailbox
+        self._name = name
+        self._seconds = seconds
         self._latest: tuple[tuple[int, int], _Files, bool] | None = None
 
     def fetch(self, url: str, *, most: int, seconds: float) -> bytes:
         told = _ID.fullmatch(url)
         if told is None:
             raise Refused("this is no file of a mail")
-        uidvalidity, uid, place = map(int, told.groups())
+        if told[1] != self._name:
+            raise NotFound("the mail is in another mailbox")
+        uidvalidity, uid, place = map(int, told.groups()[1:])
         files, is_cut = self._files((uidvalidity, uid), seconds)
         if place >= len(files):
             raise NotFound("the mail has no such file")
@@ -56,8 +70,12 @@ class EmailFiles:
         latest = self._latest
         if latest is not None and latest[0] == mail:
             return latest[1], latest[2]
+        until = self._seconds() + seconds
         try:
-            with self._mailbox.opened(min(seconds, SECONDS), seconds) as opened:
+            with (
+                self._mailbox.opened(min(seconds, SECONDS), seconds) as opened,
+                opened.within(until - self._seconds()),
+            ):
                 fetched = opened.fetch(mail[1]) if opened.uidvalidity == mail[0] else None
             files = () if fetched is None else files_of_incoming_email(fetched.content)
         except Refused as error:
