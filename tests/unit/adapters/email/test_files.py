@@ -42,6 +42,18 @@ def test_of_a_mail_that_is_cut_the_last_file_is_too_large() -> None:
             EmailFiles(here.mailbox, "m").fetch("m.7.40.0", most=9, seconds=10)
 
 
+def test_of_a_mail_of_very_many_lines_the_last_file_is_not_taken_for_whole() -> None:
+    with talk() as here:
+        here.mail.says("見て", files=[("a.png", PNG), ("数.csv", b"")])
+        kept = here.mail.kept[0]
+        head, boundary, end = kept.content.rpartition(b"\r\n--")
+        kept.content = head + b"1,2\r\n" * 150_000 + boundary + end
+        files = EmailFiles(here.mailbox, "m")
+        assert fetched(files, 0) == PNG
+        with pytest.raises(TooLarge):
+            fetched(files, 1)
+
+
 def test_what_is_not_there_any_more_is_gone() -> None:
     with talk() as here:
         files = sent(here, PNG)

@@ -9,7 +9,11 @@ from time import monotonic
 
 from opencrab.adapters.email.mailbox import ImapMailbox
 from opencrab.adapters.email.server import SECONDS
-from opencrab.domain.email.incoming import UnreadableEmail, files_of_incoming_email
+from opencrab.domain.email.incoming import (
+    UnreadableEmail,
+    files_of_incoming_email,
+    has_email_too_many_lines,
+)
 from opencrab.domain.errors import (
     Conflict,
     NotFound,
@@ -86,5 +90,6 @@ class EmailFiles:
             files, fetched = (), None
         if fetched is None:
             raise NotFound("the mailbox no longer has the mail")
-        self._latest = (mail, files, fetched.is_cut)
-        return files, fetched.is_cut
+        is_cut = fetched.is_cut or has_email_too_many_lines(fetched.content)
+        self._latest = (mail, files, is_cut)
+        return files, is_cut
