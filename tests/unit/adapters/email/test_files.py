@@ -62,6 +62,16 @@ def test_what_is_not_there_any_more_is_gone() -> None:
                 fetched(files, place, uid, validity=validity)
 
 
+def test_a_mail_that_is_gone_is_looked_for_once_for_all_its_files() -> None:
+    with talk() as here:
+        files = sent(here, PNG, PNG)
+        here.mail.kept.clear()
+        for password in (here.mail.password, "another"):
+            here.mail.password = password
+            with pytest.raises(NotFound):
+                fetched(files, 0)
+
+
 @pytest.mark.parametrize(
     "url",
     ["", "7.40.0", "m.7.40", "m.7.40.x", "m.7.40.0.0", "https://example.com/", "m.\u0667.1.1"],

@@ -10,6 +10,7 @@ from time import monotonic
 from opencrab.adapters.email.mailbox import ImapMailbox
 from opencrab.adapters.email.server import SECONDS
 from opencrab.domain.email.incoming import (
+    FetchedEmail,
     UnreadableEmail,
     files_of_incoming_email,
     has_email_too_many_lines,
@@ -57,7 +58,7 @@ class EmailFiles:
         uidvalidity, uid, place = map(int, told.groups()[1:])
         files, is_cut = self._files((uidvalidity, uid), seconds)
         if place >= len(files):
-            raise NotFound("the mail has no such file")
+            raise NotFound("the mailbox no longer has the mail")
         content, is_last = files[place], place == len(files) - 1
         if is_last:
             self._latest = None
@@ -70,11 +71,15 @@ class EmailFiles:
         return content
 
     def _files(self, mail: tuple[int, int], seconds: float) -> tuple[_Files, bool]:
-        """Return the files of a mail, and whether it is cut; its files are asked for in order."""
+        """Return the files of a mail, and whether it is cut; its files are asked for in order.
+
+        One that is gone, or that no program reads, has none.
+        """
         latest = self._latest
         if latest is not None and latest[0] == mail:
             return latest[1], latest[2]
         until = self._seconds() + seconds
+        fetched: FetchedEmail | None = None
         try:
             with (
                 self._mailbox.opened(min(seconds, SECONDS), seconds) as opened,
@@ -87,9 +92,9 @@ class EmailFiles:
         except Conflict as error:
             raise Unavailable(error.message) from None
         except UnreadableEmail:
-            files, fetched = (), None
-        if fetched is None:
-            raise NotFound("the mailbox no longer has the mail")
-        is_cut = fetched.is_cut or has_email_too_many_lines(fetched.content)
+            files = ()
+        is_cut = fetched is not None and (
+            fetched.is_cut or has_email_too_many_lines(fetched.content)
+        )
         self._latest = (mail, files, is_cut)
         return files, is_cut
