@@ -55,7 +55,7 @@ class EmailHouse(ChatHouse):
         plain = SmtpPost(smtp, ADDRESS, password)
         post = cast(SmtpPost, Pointed(plain, self.kind, self))
         facts = self.runtime.home.facts
-        self.sources[self.kind] = EmailFiles(ImapMailbox(imap, ADDRESS, password))
+        self.sources[self.kind] = EmailFiles(ImapMailbox(imap, ADDRESS, password), "m")
         return EmailChannel(post, facts), EmailLink(self.mailbox, post, facts, self.rules)
 
     def begin(self) -> None:

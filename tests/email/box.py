@@ -1,5 +1,6 @@
 """The fake mailbox without sockets, as a reader sees it while a connection is open."""
 
+from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from typing import ClassVar
 
@@ -18,6 +19,9 @@ class Box:
         self.uidvalidity, self.next_uid = mail.uidvalidity, mail.next_uid
         self.has_idle = mail.has_idle
         self.waited: list[float] = []
+
+    def within(self, _seconds: float) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def uids_from(self, first: int) -> tuple[int, ...]:
         return tuple(each.uid for each in self.mail.kept if each.uid >= first)

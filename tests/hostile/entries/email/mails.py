@@ -82,7 +82,7 @@ class Mails(Entry):
             user_ids=(email_person_id(letters.USER, verified=True),),
         )
         link = EmailLink(cast(Any, None), cast(Any, self.sent), facts, self._rules)
-        files = EmailFiles(cast(ImapMailbox, _OpenedAgain(self._fake)))
+        files = EmailFiles(cast(ImapMailbox, _OpenedAgain(self._fake)), "m")
         chat = Chat(people, link, lambda: PASSWORD, "EMAIL_PASSWORD", files=files)
         channel = JudgedChannel(EmailChannel(self.sent, facts), self.sent)
         return replace(

@@ -1,5 +1,6 @@
 """Chat services from the settings: off by default, with people, secrets and channels if on."""
 
+import re
 from typing import Any
 
 import pytest
@@ -235,3 +236,4 @@ def test_files_of_mails_are_read_by_connections_of_their_own() -> None:
     files = chat.files._made()
     assert isinstance(files, EmailFiles)
     assert files._mailbox is not chat.link.mailbox
+    assert re.fullmatch("[0-9a-f]{32}", files._name)

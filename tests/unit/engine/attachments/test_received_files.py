@@ -6,9 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.attachment import UPLOADS
-from opencrab.domain.conversation.message import FilePart, ImagePart, Part, TextPart
+from opencrab.domain.conversation.message import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    Sender,
+    TextPart,
+)
 from opencrab.domain.conversation.sent_file import SentFile
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.conversation.upload_record import UPLOADED, UploadRecord
@@ -96,6 +103,33 @@ def test_a_message_has_ten_seconds_for_all_its_files(world: World) -> None:
     assert str(text).count("could not be fetched from Discord in time") == 2
     assert len(net.requests) == 2
     assert world.clock.now() == NOW + timedelta(seconds=12)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_a_message_with_as_much_text_as_it_holds_takes_files_and_names_the_rest(
+    world: World, language: Language
+) -> None:
+    answering(world, lambda url: reply(PNG))
+    files = [file(f"{'蟹' * 90}{place}.png") for place in range(300)]
+    for id_, count in (("1", 1), ("2", 10), ("3", 300)):
+        text, *images = parts(world, sent(*files[:count], text="蟹" * 21_845, id=id_), language)
+        assert isinstance(text, TextPart)
+        assert len(images) == min(count, 10)
+        assert text.text.startswith("蟹" * 9_000)
+        assert text.text.endswith("[…]")
+        assert ("10.png: " in text.text) is (count > 10)
+        assert message(text, *images).images
+
+
+def message(*found: Part) -> Message:
+    return Message(
+        source=Source.DISCORD,
+        source_id="1",
+        principal_id="discord-700",
+        sender=Sender(id="discord-700", name="花子"),
+        authority=Authority.USER,
+        parts=found,
+    )
 
 
 def test_nothing_is_fetched_for_a_session_that_ended_before(world: World) -> None:

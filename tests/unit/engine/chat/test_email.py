@@ -215,7 +215,7 @@ def test_a_mail_that_an_earlier_release_queued_has_only_names_of_files(
     house.reader = EmailReader("m", house.rules, house.runtime.home.facts, house.clock, send)
     house.vendor.says("見て", files=[("海.png", b"x")])
     ((body, group, deduplication),) = sent
-    assert '"place": "7.' in body
+    assert '"place": "m.7.' in body
     assert len(body) < 1_500
     queue.send(body.replace('"place"', '"elsewhere"'), group=group, deduplication=deduplication)
     house.rest()

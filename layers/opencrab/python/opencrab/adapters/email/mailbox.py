@@ -8,7 +8,7 @@ import logging
 import re
 import ssl
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime, timedelta, timezone
 from time import monotonic
 from typing import Any
@@ -191,6 +191,10 @@ class OpenMailbox:
     def has_idle(self) -> bool:
         """True if the server tells of new mails at once."""
         return b"IDLE" in self._can
+
+    def within(self, seconds: float) -> AbstractContextManager[None]:
+        """Allow all that is done meanwhile so many seconds, beside what each method may take."""
+        return self._limit.within(seconds)
 
     def uids_from(self, first: int) -> tuple[int, ...]:
         """Return the UIDs of mails from one on, in order."""

@@ -69,7 +69,7 @@ def email_files_from_settings(configured: "Settings", passwords: "EmailPasswords
     """Return the files of mails, by connections of their own; raises Invalid."""
     from opencrab.adapters.email.files import EmailFiles
 
-    return EmailFiles(_mailbox(configured, passwords))
+    return EmailFiles(_mailbox(configured, passwords), mailbox_name_of_settings(configured))
 
 
 def _mailbox(configured: "Settings", passwords: "EmailPasswords") -> "ImapMailbox":

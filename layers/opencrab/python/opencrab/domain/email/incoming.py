@@ -123,9 +123,8 @@ def _message(content: bytes) -> Message:
     """Read the parts of a mail, in a time that its sender cannot stretch.
 
     The parser compares each line with the boundaries around it, and its time for a kind grows with
-    the square of the kind's length. Of a mail of very many lines only the beginning is read.
+    the square of the kind's length.
     """
-    lines = content.count(b"\n") + content.count(b"\r")
     boundaries = iter(range(_MULTIPARTS))
 
     class Part(Message):
@@ -140,7 +139,14 @@ def _message(content: bytes) -> Message:
                 raise ValueError("a mail has more parts in parts than any program writes")
             return super().get_boundary(failobj)
 
-    return message_from_bytes(content if lines <= _LINES else content[:_LINES], Part)
+    return message_from_bytes(
+        content[:_LINES] if has_email_too_many_lines(content) else content, Part
+    )
+
+
+def has_email_too_many_lines(content: bytes) -> bool:
+    """Check whether only the beginning of a mail is read, whose last file is then cut."""
+    return content.count(b"\n") + content.count(b"\r") > _LINES
 
 
 def _parse(message: Message) -> IncomingEmail:

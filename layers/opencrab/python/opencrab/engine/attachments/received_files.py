@@ -38,7 +38,7 @@ from opencrab.domain.errors import (
     Unavailable,
 )
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.value import Language, Value
+from opencrab.domain.value import MESSAGE_BYTES, Language, Value
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.engine.conversation.uploads import store_session_upload
 from opencrab.engine.runtime import Runtime
@@ -53,6 +53,7 @@ SECONDS = 10.0
 KEPT = timedelta(days=2)
 """The time in which the same message may come again."""
 
+_CUT = " […]"
 _TRIES = 2
 _TRUSTED = {Authority.OWNER, Authority.USER}
 _TEXTS = Texts(__file__)
@@ -154,8 +155,24 @@ def parts_of_message_with_files(
             parts.append(FilePart(reference=batch.reference(place)))
         else:
             notes.append(_note(sent, place, outcome, language))
-    said = "\n".join(filter(str.strip, (text, *notes)))
+    said = _text_of_message(text, notes, parts)
     return (TextPart(text=said), *parts) if said else tuple(parts)
+
+
+def _text_of_message(text: str, notes: list[str], parts: list[Part]) -> str:
+    """Return the text with the notes below, cut to what a message has room for beside its parts."""
+    room = MESSAGE_BYTES - sum(len(f"\n{each}".encode()) for each in parts)
+    below = _cut_to_bytes("\n".join(notes), room // 2)
+    above = _cut_to_bytes(text, room - len(f"\n{below}".encode()))
+    return "\n".join(filter(str.strip, (above, below)))
+
+
+def _cut_to_bytes(text: str, most: int) -> str:
+    """Return a text of at most so many bytes; one that is cut says so."""
+    encoded = text.encode()
+    if len(encoded) <= most:
+        return text
+    return encoded[: most - len(_CUT.encode())].decode(errors="ignore") + _CUT
 
 
 def _outcomes(batch: _Batch) -> tuple[FileOutcome, ...]:

@@ -154,7 +154,7 @@ class EmailReader:
         fetched = self._fetched(mailbox, uid)
         if fetched is None:
             return False
-        silence = self._queue(fetched, f"{mailbox.uidvalidity}.{uid}", again=again)
+        silence = self._queue(fetched, f"{self._name}.{mailbox.uidvalidity}.{uid}", again=again)
         if silence is not None:
             level = logging.WARNING if silence in _TOLD else logging.INFO
             log.log(level, "mail left unanswered: uid=%s, reason=%s", uid, silence)

@@ -71,11 +71,14 @@ def _message(event: Mapping[str, Any]) -> ChatMessageEvent:
 
 
 def _file(kind: str, message: Mapping[str, Any]) -> SentFile:
-    """Return the file that a message is; what LINE does not keep has an address elsewhere."""
+    """Return the file that a message is; what LINE does not keep has no id of LINE's.
+
+    Its address is its sender's choice, and must not be taken for the id of another message.
+    """
     provider = _object(message.get("contentProvider"))
     message_id = str(message.get("id", ""))
     is_kept = provider.get("type", "line") == "line"
-    url = message_id if is_kept else provider.get("originalContentUrl") or "elsewhere:"
+    url = message_id if is_kept else "elsewhere:"
     nameless = _NAMELESS[kind].format(message_id[-6:])
     return told_file(message.get("fileName"), message.get("fileSize"), url, nameless=nameless)
 
