@@ -156,6 +156,13 @@ HEADERS = [
     ";;,,",
     "jaa",
     "j\u00e4",
+    "en;q=0.5, ja;q=0.8",
+    "ja;q=0",
+    "en, ja",
+    "ja; Q = 0.3 , en;q=0.2",
+    "ja;q=, en;q=x",
+    "ja;q=0.9;x=1, ja;level=1",
+    f"{'fr,' * 400}ja",
 ]
 
 
