@@ -33,6 +33,24 @@ def test_a_mention_is_answered_as_a_reply_without_the_mention() -> None:
 
 
 @pytest.mark.parametrize(
+    ("forward", "holds_others"),
+    [
+        ({}, False),
+        ({"forward_origin": {"type": "user", "sender_user": {"id": 1001}}}, False),
+        ({"forward_origin": {"type": "user", "sender_user": {"id": 7}}}, True),
+        ({"forward_origin": {"type": "hidden_user", "sender_user_name": "たろう"}}, True),
+        ({"forward_origin": {"type": "channel", "chat": {"id": 1001}}}, True),
+        ({"forward_origin": None}, True),
+        ({"forward_date": 1_767_603_000}, True),
+    ],
+)
+def test_what_is_forwarded_from_others_counts_as_theirs(
+    forward: dict[str, Any], *, holds_others: bool
+) -> None:
+    assert parsed(**forward).holds_others is holds_others
+
+
+@pytest.mark.parametrize(
     ("text", "words", "is_mentioned"),
     [
         ("/ask 教えて", "教えて", True),

@@ -111,7 +111,20 @@ def _message(
         mentions_bot=is_mentioned,
         attached=attached,
         files=files,
+        holds_others=_is_forward_of_others(message, sender),
     )
+
+
+def _is_forward_of_others(message: Mapping[str, Any], sender: Mapping[str, Any]) -> bool:
+    """Check whether a message is forwarded from anybody but its sender: then the words are theirs.
+
+    Telegram says so by `forward_origin`, before Bot API 7.0 by `forward_date`.
+    """
+    if "forward_origin" not in message and "forward_date" not in message:
+        return False
+    origin = _object(message.get("forward_origin"))
+    author: object = _object(origin.get("sender_user")).get("id")
+    return bool(author != sender["id"])
 
 
 def telegram_files(kind: str, part: object, message_id: int) -> tuple[SentFile, ...]:
