@@ -9,6 +9,7 @@ from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import FILE as DATABASE
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Queue
 from tests.aws import aws_queues, turns_and_deliveries
@@ -29,7 +30,7 @@ HASTY = Disk(fsync=lambda _descriptor: None)
 
 
 @contextmanager
-def sqlite(folder: Path, clock: FakeClock) -> Iterator[Home]:
+def sqlite(folder: Path, clock: Clock) -> Iterator[Home]:
     """The local home, without waiting for the disk."""
     files, blobs = LocalFiles(folder / "agents", disk=HASTY), LocalBlobs(folder, disk=HASTY)
     home, database = open_sqlite_home(folder, clock, files=files, blobs=blobs, durable=False)

@@ -1,31 +1,17 @@
 """Consumers: work is handled, comes back, or is buried."""
 
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
 
-from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_sqlite_home
-from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.local.consumer import MAX_RECEIVES, Consumer
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Delivery, MessageOutcome, Queue
 
 PATIENCE = 50.0
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    files, blobs = LocalFiles(tmp_path), LocalBlobs(tmp_path)
-    opened, database = open_sqlite_home(
-        tmp_path, SystemClock(), files=files, blobs=blobs, durable=False
-    )
-    yield opened
-    database.close()
 
 
 def _consumed(

@@ -2,14 +2,11 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
 
-from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Line, LineKind
@@ -21,16 +18,6 @@ from tests.contract.example import ending, running
 from tests.contract.following import feed_of
 
 PATIENCE = 50.0
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    files, blobs = LocalFiles(tmp_path), LocalBlobs(tmp_path)
-    opened, database = open_sqlite_home(
-        tmp_path, SystemClock(), files=files, blobs=blobs, durable=False
-    )
-    yield opened
-    database.close()
 
 
 def _open_session(home: Home) -> None:

@@ -115,12 +115,16 @@ class McpConnections:
         )
 
     def close_all_but(self, servers: Iterable[McpServer]) -> None:
-        """End the connections to servers that are not among these, as they are now, any more."""
+        """Begin to end the connections to servers that are not among these as they are now.
+
+        Nobody waits for that: whoever asks which servers there are would.
+        """
         self._end(self._taken_out(servers))
 
     def close(self) -> None:
         """End all connections."""
-        self._end(self._taken_out(()))
+        for each in self._end(self._taken_out(())):
+            each.join()
 
     def _taken_out(self, kept: Iterable[McpServer]) -> "list[_Place]":
         named = {server.name: server for server in kept}
@@ -131,13 +135,12 @@ class McpConnections:
         return gone
 
     @staticmethod
-    def _end(places: "list[_Place]") -> None:
-        """End connections all at once: a server that does not end takes seconds."""
+    def _end(places: "list[_Place]") -> list[Thread]:
+        """Return threads that end connections, all at once: one that does not end takes seconds."""
         ending = [Thread(target=place.close, daemon=True) for place in places]
         for each in ending:
             each.start()
-        for each in ending:
-            each.join()
+        return ending
 
     def _deadline(self, server: McpServer) -> float:
         return self._clock() + server.timeout_seconds
