@@ -2,6 +2,7 @@
 
 import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,7 @@ COMPUTED = (("zeroblob(300000000)", Invalid), ("zeroblob(90000000)", TooLarge))
 def test_a_column_that_is_computed_takes_no_more_memory_than_a_file(
     tmp_path: Path, column: str, error: type[OpenCrabError]
 ) -> None:
-    with sqlite3.connect(tmp_path / "state.db") as opened:
+    with closing(sqlite3.connect(tmp_path / "state.db")) as opened, opened:
         opened.execute(f"CREATE TABLE said (x, y AS ({column}))")
         opened.executemany("INSERT INTO said VALUES (?)", [("",)] * 50)
     with pytest.raises(error) as refused:
@@ -103,7 +104,7 @@ def test_a_column_that_is_computed_takes_no_more_memory_than_a_file(
 
 
 def test_columns_that_take_no_byte_of_a_file_take_no_memory_either(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "state.db") as opened:
+    with closing(sqlite3.connect(tmp_path / "state.db")) as opened, opened:
         opened.execute("CREATE TABLE said (text)")
         opened.executemany("INSERT INTO said VALUES (?)", [("",)] * 8_000)
         for number in range(1_900):
@@ -127,7 +128,7 @@ def test_in_a_zip_of_a_home_whose_program_ran_the_newest_rows_are_in_its_log(
 
 
 def test_a_text_that_is_no_utf_8_costs_its_broken_letters_and_no_other_row(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "state.db") as opened:
+    with closing(sqlite3.connect(tmp_path / "state.db")) as opened, opened:
         opened.execute("CREATE TABLE said (text)")
         # Cut in the middle of a letter, as programs in other languages store it.
         broken = "潮".encode()[:2]
